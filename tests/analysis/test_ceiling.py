@@ -17,7 +17,7 @@ from traceq.analysis.kernels.ceiling import (
     Gpu,
     Product,
     attention_work,
-    causal_share,
+    causal_shares,
     convolution_work,
     find_ceiling,
     matmul_work,
@@ -91,15 +91,44 @@ def test_the_best_tiles_are_the_best_of_all(m, n, k):
 
 @given(queries=st.integers(1, 60), keys=st.integers(1, 60))
 def test_a_causal_mask_leaves_the_pairs_that_it_leaves(queries, keys):
-    pairs = sum(key <= query for query in range(queries) for key in range(keys))
-    assert causal_share(queries, keys) == pytest.approx(pairs / (queries * keys))
+    from_first = sum(key <= query for query in range(queries) for key in range(keys))
+    to_last = sum(key <= query + keys - queries for query in range(queries) for key in range(keys))
+    assert causal_shares(queries, keys) == pytest.approx(
+        (min(from_first, to_last) / (queries * keys), max(from_first, to_last) / (queries * keys))
+    )
+
+
+def test_a_causal_chunk_of_a_prompt_computes_nearly_all_pairs():
+    """512 new tokens after 7,680 others: as many operations as without a mask, up to a thirtieth."""
+    chunk = Product(32, 512, 256, 8192)
+    reachable = [
+        find_ceiling(
+            attention_work(chunk, 0, group=1, is_causal=is_causal, backward=False, windowed=False), GPU
+        ).reachable
+        for is_causal in (True, False)
+    ]
+    assert reachable[0] == pytest.approx(reachable[1], rel=0.04)
+
+
+def test_heads_that_share_keys_share_tiles():
+    """One token each for 128 heads over the same keys: two tiles of 64, and not 128 tiles with a row each."""
+    token = Product(64 * 128, 1, 1088, 8192)
+    alone, shared = (
+        find_ceiling(
+            attention_work(token, 0, group=group, is_causal=False, backward=False, windowed=False), GPU
+        ).reachable
+        for group in (1, 128)
+    )
+    assert shared == pytest.approx(alone / 64, rel=0.25)
 
 
 @pytest.mark.parametrize(
     ("is_causal", "windowed", "least"), [(False, False, 1), (True, False, 0.5), (None, False, 0.5), (None, True, 0)]
 )
 def test_attention_takes_at_the_least_what_its_mask_is_known_to_leave(is_causal, windowed, least):
-    work = attention_work(Product(32, 4096, 256, 4096), 0, is_causal=is_causal, backward=False, windowed=windowed)
+    work = attention_work(
+        Product(32, 4096, 256, 4096), 0, group=1, is_causal=is_causal, backward=False, windowed=windowed
+    )
     found = find_ceiling(work, GPU)
     assert found.least == pytest.approx(max(LEAST_START, least * work.products[0].flop_count / 100e12 * 1e9), rel=1e-3)
     assert found.reachable > found.least

@@ -149,3 +149,25 @@ def test_stretches_lie_one_behind_another_within_the_sequence(numbers):
         assert stretch.starts[-1] < stretch.end <= len(sequence)
         assert len(stretch.starts) >= LEAST_LAYERS
         end = stretch.end
+
+
+@given(
+    schedule=st.text("FB", min_size=1, max_size=12),
+    layers=st.integers(1, 8),
+    backward=st.sampled_from(["dGgbVfWpn", "DgUnPaQn", "nQAPnUgDdgUnPaQn"]),
+)
+@settings(deadline=None, max_examples=50)
+@example(schedule="FFF" + 5 * "FB" + "BBB", layers=8, backward="dGgbVfWpn")
+def test_stretches_of_micro_batches_lie_one_behind_another(schedule, layers, backward):
+    """Pipelines run some forward passes in a row, then one of either kind in turns, then backward passes."""
+    passes = {"F": layers * "nQAPnUgD", "B": layers * backward}
+    text = "".join(passes[one] for one in schedule)
+    found = find_stretches(kernels_of(text, attention="AV"))
+    ends = [end for stretch in found for end in (*stretch.starts, stretch.end)]
+    assert all(
+        before < after
+        for stretch in found
+        for before, after in zip(stretch.starts, (*stretch.starts[1:], stretch.end), strict=True)
+    )
+    assert ends == sorted(ends)
+    assert not ends or 0 <= ends[0] <= ends[-1] <= len(text)

@@ -141,6 +141,8 @@ def test_gpus_have_the_names_that_people_give_them(name, model, others):
         ("norm 8x8", {"ranks": 8}, "are for collectives"),
         ("norm 8x8", {"causal": True}, "is for attention"),
         ("elementwise 8x8", {"backward": True}, "no formula for the backward pass"),
+        ("elementwise 16x8 8x16", {}, "must be that of the others or 1"),
+        ("elementwise 2x8 8 3x1", {}, "must be that of the others or 1"),
         ("norm 8x8", {"dtype": "bf17"}, "known are fp64"),
         ("norm 8x8", {"gpu": "H10"}, "did you mean H20"),
         ("norm 8x8", {"gpu": "?"}, "known are V100"),

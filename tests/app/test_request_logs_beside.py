@@ -144,3 +144,19 @@ def test_results_without_requests_are_refused(server, tmp_path):
     path.write_text('{"total_input_tokens": 1, "request_throughput": 1.0, "output_throughput": 1.0}')
     with pytest.raises(UnusableTrace, match="--save-detailed"):
         ingest(server / "trace.json", tmp_path / "x.duckdb", logs=[path])
+
+
+def test_time_per_token_of_chunks_of_unknown_size_is_unknown(server):
+    """Ten chunks after the first: with 21 tokens 20 ms each, without their number nobody knows."""
+    requests = [
+        {"rid": "known", "ttft_ms": 100, "itl_ms": [40] * 10, "output_tokens": 21},
+        {"rid": "unknown", "ttft_ms": 100, "itl_ms": [40] * 10},
+    ]
+    (server / "chunks.jsonl").write_text("\n".join(map(json.dumps, requests)))
+    target = server / "chunks.duckdb"
+    ingest(server / "trace.json", target, logs=[server / "chunks.jsonl"])
+    with duckdb.connect(str(target), read_only=True) as db:
+        assert db.execute("select request_id, tpot / 1e6 from request order by 1").fetchall() == [
+            ("known", 20),
+            ("unknown", None),
+        ]

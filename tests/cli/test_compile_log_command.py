@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -38,6 +39,40 @@ def test_a_page_has_all_and_json_adds_up():
     )
     assert found["recompile_ns"] == sum(guard["dur"] or 0 for guard in found["guards"])
     assert len(found["graph_breaks"]) == 7
+
+
+def test_the_rest_of_a_function_counts_once_for_all_its_versions():
+    """print_sum has two versions, and both break at line 19; what was compiled of the rest is in functions."""
+    found = json.loads(run("compile-log", LOG, "--format", "json"))
+    rests = {row["line"]: row["dur"] for row in found["functions"] if "_resume_in_" in row["function"]}
+    said = {row["line"]: row["rest_ns"] for row in found["graph_breaks"] if row["rest_ns"] is not None}
+    assert said == {line: rests[line] for line in said}
+    assert {19, 37} <= said.keys()
+
+
+def test_compiling_the_backward_pass_counts(tmp_path):
+    """PyTorch compiles it when it first runs, after the compilation of its function has ended."""
+    before = json.loads(run("compile-log", LOG, "--format", "json"))
+    text = LOG.read_text()
+    for phase, at_us in (("B", 1_800_000_000_000_000), ("E", 1_800_000_000_500_000)):
+        payload = json.dumps({"name": "entire_backward_compile", "ph": phase, "ts": at_us})
+        digest = hashlib.md5(payload.encode(), usedforsecurity=False).hexdigest()
+        fields = {"chromium_event": {}, "frame_id": 0, "frame_compile_id": 0, "has_payload": digest}
+        text += f"V1130 10:58:55.343000 345 torch/_dynamo/utils.py:1] {json.dumps(fields)}\n\t{payload}\n"
+    (tmp_path / "with_backward.log").write_text(text)
+    after = json.loads(run("compile-log", tmp_path / "with_backward.log", "--format", "json"))
+    half = 500_000_000
+    assert after["total_ns"] == before["total_ns"] + half == sum(one["dur"] for one in after["functions"])
+    assert after["total_ns"] == sum(one["dur"] for one in after["parts"])
+    assert [one["dur"] for one in after["parts"] if one["part"] == "backward"] == [half]
+
+
+def test_times_of_several_processes_say_so(tmp_path):
+    lines = LOG.read_text().splitlines(keepends=True)
+    for name in ("one.log", "two.log"):
+        (tmp_path / name).write_text("".join(lines) + ("" if name == "one.log" else "\n"))
+    text = " ".join(run("compile-log", tmp_path).split())
+    assert "of 22.88 s in 44 compilations of 2 processes compile again" in text
 
 
 def test_tables_are_kept(tmp_path):

@@ -133,6 +133,41 @@ def test_stages_of_sglang_say_when_each_token_came(tmp_path):
     )
 
 
+def test_spans_that_were_exported_twice_count_once(tmp_path):
+    spans = [
+        span("Req 4f2a", 0, 50, span="r", rid="4f2a"),
+        span("prefill forward", 8, 20, span="p", parent="r"),
+        span("decode_loop", 20, 30, span="d", parent="r"),
+        span("llm_request", 0, 101, span="v", **VLLM),
+    ]
+    once, twice = (
+        show(read(tmp_path, document(*spans))),
+        show(read(tmp_path, f"{document(*spans)}\n{document(*spans)}")),
+    )
+    assert (
+        once
+        == twice
+        == (
+            "otlp server utc left_out=0\n"
+            "4f2a ok | 0 - 20 50 | - 20 50 | - - - | 20 30\ncmpl-1 ok | 0 10 60 100 | 10 60 100 | 12 5 -"
+        )
+    )
+
+
+def test_processes_that_tell_of_requests_are_counted(tmp_path):
+    """Data-parallel servers write into one collector; a client beside them is none of them."""
+
+    def process(instance, *spans):
+        named = json.loads(document(*spans))
+        named["resourceSpans"][0]["resource"]["attributes"] = [attribute("service.instance.id", instance)]
+        return json.dumps(named)
+
+    lines = [process(name, span("llm_request", at, at + 101, **VLLM)) for name, at in (("a", 0), ("b", 5), ("a", 9))]
+    other = process("c", span("chat", 0, 9, gen_ai__operation__name="chat"))
+    assert read(tmp_path, "\n".join([*lines, other])).servers == 2
+    assert read(tmp_path, lines[0]).servers == 1
+
+
 def test_of_a_client_only_where_no_engine_told_of_it(tmp_path):
     client = span(
         "chat llama", 0, 80, gen_ai__operation__name="chat", gen_ai__usage__input_tokens=7, gen_ai__usage__output_tokens=2,
@@ -291,6 +326,55 @@ def test_times_of_another_clock_than_the_arrival_are_left_out(tmp_path):
     record = {"rid": "a", "arrival_time": 1800000000, "first_token_ts": 5321.5, "e2e_ms": 50, "prompt_tokens": 4}
     assert show(read(tmp_path, json.dumps([record]))) == (
         "records client utc left_out=0\na ok | 0 - - 50 | - - 50 | 4 - -"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"finish_reason": "length"}, "ok"),
+        ({"status": 200}, "ok"),
+        ({"status": "success", "error": ""}, "ok"),
+        ({"status": "timeout"}, "failed"),
+        ({"status": "timed_out"}, "failed"),
+        ({"status": "Rejected"}, "failed"),
+        ({"status": "HTTP 503"}, "failed"),
+        ({"status": 429}, "failed"),
+        ({"finish_reason": "abort"}, "aborted"),
+        ({"status": "client disconnected"}, "aborted"),
+        ({"error": "out of memory"}, "failed"),
+    ],
+)
+def test_how_a_request_ended(tmp_path, said, status):
+    record = {"rid": "a", "ttft_ms": 5, "output_tokens": 3} | said
+    assert read(tmp_path, json.dumps(record)).requests[0].status == status
+
+
+def test_a_span_with_the_type_of_an_error_failed(tmp_path):
+    log = read(tmp_path, document(span("llm_request", 0, 9, error__type="timeout")))
+    assert [one.status for one in log.requests] == ["failed"]
+
+
+@pytest.mark.parametrize("second", [1, 10**3, 10**6, 10**9])
+def test_numbers_of_a_clock_of_unknown_unit_are_no_times(tmp_path, second):
+    """12 days after a start: as us since 1970 such ns would make a request of 2 s last 2,000 s."""
+    begin = 12 * 86_400 * second
+    record = {"rid": "a", "start_time": begin, "first_token_time": begin + second, "ttft_ms": 5, "output_tokens": 3}
+    assert show(read(tmp_path, json.dumps(record))) == (
+        "records client none left_out=0\na ok | - - - - | - 5 - | - 3 -"
+    )
+    named = {"rid": "a", "start_time_ns": 10**15, "end_time_ns": 10**15 + 2000 * SECOND, "output_tokens": 3}
+    assert show(read(tmp_path, json.dumps(named))) == (
+        "records client own left_out=0\na ok | 1e+09 - - 1.002e+09 | - - 2e+06 | - 3 -"
+    )
+
+
+@pytest.mark.parametrize("second", [1, 10**3, 10**6, 10**9])
+def test_times_since_1970_are_of_the_unit_that_fits(tmp_path, second):
+    begin = 1_800_000_000 * second
+    record = {"rid": "a", "start_time": begin, "end_time": begin + 2 * second, "output_tokens": 3}
+    assert show(read(tmp_path, json.dumps(record))) == (
+        "records client utc left_out=0\na ok | 0 - - 2000 | - - 2000 | - 3 -"
     )
 
 

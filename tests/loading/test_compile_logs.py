@@ -32,6 +32,8 @@ def trace(origin=DAY, pids=(7,), rank=None):
         (log(DAY + 10**12, process=1), trace(), None, True, None),
         (log(process=1, rank=3), trace(rank=3), None, False, -DAY),
         (log(process=1, rank=3), trace(rank=2), None, True, None),
+        # on another machine a process may have its number
+        (log(process=7, rank=3), trace(rank=2), None, False, None),
         (log(), trace(origin=None), None, True, None),
         (log(), trace(origin=None), 0.0, True, 0),
         (CompileLog(process=7), trace(), None, True, None),

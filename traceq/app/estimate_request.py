@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from math import prod
 
 import msgspec
@@ -281,6 +282,9 @@ def _read_norm(_operator: str, texts: Sequence[str], choices: EstimateChoices) -
 
 def _read_elementwise(_operator: str, texts: Sequence[str], _choices: EstimateChoices) -> EstimateRequest:
     shapes = _parse_shapes(texts, 1, 2, 3)
+    for sizes in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
+        if len({*sizes} - {1}) > 1:
+            raise ValueError("each size of an input, from the last one on, must be that of the others or 1")
     name = ("aten::relu", "aten::mul", "aten::addcmul")[len(shapes) - 1]
     return EstimateRequest(
         "",

@@ -175,7 +175,9 @@ def place_log(log: CompileLog, trace: _TraceOfLogs, offset: float | None, *, is_
     overlaps = log.first_at + add <= trace.until and log.last_at + add >= trace.since
     same_process = log.process is not None and log.process in trace.pids
     has_ranks = log.rank is not None and trace.rank is not None
-    if same_process or (has_ranks and log.rank == trace.rank) or (overlaps and is_only and not has_ranks):
+    # other machines and containers count processes alike
+    is_of_trace = log.rank == trace.rank if has_ranks else same_process or (overlaps and is_only)
+    if is_of_trace:
         whose = (
             "its process is in the trace"
             if same_process

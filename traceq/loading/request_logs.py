@@ -139,9 +139,15 @@ def _place_time(at: int | None, shift: int | None) -> int | None:
 
 
 def _time_per_token(request: LoggedRequest) -> float | None:
-    """Return the mean time of a token after the first, ns."""
-    tokens = request.output_tokens or len(request.token_ns)
-    if tokens <= 1 or request.e2e_ns is None or request.ttft_ns is None or request.e2e_ns < request.ttft_ns:
+    """Return the mean time of a token after the first, ns; None where their number is not known: chunks hold several."""
+    tokens = request.output_tokens
+    if (
+        tokens is None
+        or tokens <= 1
+        or request.e2e_ns is None
+        or request.ttft_ns is None
+        or request.e2e_ns < request.ttft_ns
+    ):
         return None
     return (request.e2e_ns - request.ttft_ns) / (tokens - 1)
 
@@ -193,6 +199,9 @@ def _add_notes(
             away = _describe_distance(spans, trace)
             text = f"{said}: none within the trace{away}; {reason}; if a clock was wrong, give --offset"
             add_note(connection, "data_loss", "request_log_not_placed", len(log.requests), text)
+    if log.servers > 1:
+        text = f"{path.name}: requests of {log.servers} processes count as those of one server; leave those that were traced"
+        add_note(connection, "data_loss", "request_log_servers", log.servers, text)
     if log.left_out:
         text = f"{path.name}: records that are damaged, or tell of requests nothing of their times, were left out"
         add_note(connection, "info", "request_log_left_out", log.left_out, text)

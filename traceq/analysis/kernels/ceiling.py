@@ -147,12 +147,17 @@ def cache_of(compute_capability: str | None) -> int:
     return _CACHES.get(compute_capability or "", _LARGEST_CACHE)
 
 
-def causal_share(queries: float, keys: float) -> float:
-    """Return the share of pairs of a query and a key that a causal mask leaves, the first query with the first key alone."""
+def causal_shares(queries: float, keys: float) -> tuple[float, float]:
+    """Return the least and the largest share of pairs of a query and a key that a causal mask leaves.
+
+    Of fewer queries than keys the first one may see the first key alone (is_causal of PyTorch), or the last one all keys, as in
+    decoding and chunks of prompts (FlashAttention from 2.1 on). Of more queries the last ones see all keys, or the first none.
+    """
     if not queries or not keys:
-        return 1
-    triangle = min(queries, keys)
-    return (triangle * (triangle + 1) / 2 + max(0, queries - keys) * keys) / (queries * keys)
+        return 1, 1
+    shorter = min(queries, keys)
+    triangle, rest = shorter * (shorter + 1) / 2, abs(queries - keys) * shorter
+    return triangle / (queries * keys), (triangle + rest) / (queries * keys)
 
 
 def matmul_work(product: Product, bytes_: float | None) -> OperatorWork:
@@ -179,20 +184,23 @@ def convolution_backward_work(product: Product, window: float, bytes_: float | N
 
 
 def attention_work(
-    product: Product, bytes_: float | None, *, is_causal: bool | None, backward: bool, windowed: bool
+    product: Product, bytes_: float | None, *, group: float, is_causal: bool | None, backward: bool, windowed: bool
 ) -> OperatorWork:
     """Return the work of attention: of all heads queries x (widths of all products) over keys, as one product.
 
-    `is_causal` None: not known. `windowed`: it may leave out more than a causal mask does.
+    `group`: how many heads of queries share keys and values; libraries put their queries on one tile (FlashAttention's
+    pack_gqa). `is_causal` None: not known. `windowed`: it may leave out more than a causal mask does.
     """
-    causal = causal_share(product.m, product.k)
+    least, most = causal_shares(product.m, product.k)
+    if not backward:
+        product = product._replace(batch=product.batch / group, m=product.m * group)
     return OperatorWork(
         (product,),
         bytes_,
         # keys and values out of sight of a window are not read; the output is written, of about a quarter of all bytes
         0 if windowed else bytes_ or 0,
-        share=causal if is_causal else 1,
-        least_share=0 if windowed else 1 if is_causal is False else causal,
+        share=most if is_causal else 1,
+        least_share=0 if windowed else 1 if is_causal is False else least,
         tiles=tuple((rows, ceil(product.n)) for rows in _QUERY_TILES),
         sustained=SUSTAINED_BACKWARD if backward else SUSTAINED,
     )

@@ -33,7 +33,7 @@ ELEMENT_SIZES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1
 _COSTS = """
 select
     c.signature, c.kind, c.rule, c.dtype, c.flops, c.bytes, c.elements, c.batch, c.m, c.n, c.k, c.window_positions,
-    c.gradients, c.is_causal, c.written
+    c.gradients, c.is_causal, c.written, c.head_group
 from _costed_operator as o
 inner join _signature_cost as c using (signature)
 order by o.slice_id

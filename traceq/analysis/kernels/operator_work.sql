@@ -161,6 +161,7 @@ operands as (
         q.elements + k.elements + v.elements as elements,
         q.shape[1] as batch,
         q.shape[if(contains(s.rule, 'by_token'), 3, 2)] as heads,
+        k.shape[if(contains(s.rule, 'by_token'), 3, 2)] as key_heads,
         q.shape[if(contains(s.rule, 'by_token'), 2, 3)] as queries,
         k.shape[if(contains(s.rule, 'by_token'), 2, 3)] as keys,
         try_cast(c.setting as boolean) as is_causal,
@@ -185,7 +186,9 @@ select
     queries as m,
     if(is_backward, 3 * width + 2 * value_width, width + value_width) as n,
     keys as k,
-    is_causal
+    is_causal,
+    -- heads of queries that share keys and values
+    if(key_heads > 0 and heads % key_heads = 0, heads / key_heads, 1) as head_group
 from operands;
 
 create temp table _moved as
@@ -264,7 +267,7 @@ from (
         -- in all, for those whose types the trace does not show
         try_cast(c.elements as bigint) as elements,
         -- the products that ceilings are worked out from
-        c.batch, c.m, c.n, c.k, c.window_positions, c.gradients, c.is_causal, c.written
+        c.batch, c.m, c.n, c.k, c.window_positions, c.gradients, c.is_causal, c.written, c.head_group
     from _signature as s
     inner join (
         select signature, flops, bytes, elements, batch, m, n, k from _matmul

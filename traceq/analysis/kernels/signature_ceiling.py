@@ -32,7 +32,8 @@ _ARITHMETIC = {"fp64": ("fp64", "fp64_tensor"), "fp32": ("fp32", "tf32")}
 
 _SIGNATURES = """
 select
-    signature, kind, rule, dtype, flops, bytes, elements, batch, m, n, k, window_positions, gradients, is_causal, written
+    signature, kind, rule, dtype, flops, bytes, elements, batch, m, n, k, window_positions, gradients, is_causal, written,
+    head_group
 from _signature_cost
 """
 
@@ -61,6 +62,7 @@ class CostedSignature(NamedTuple):
     gradients: int | None
     is_causal: bool | None
     written: float | None
+    head_group: float | None
 
 
 class _DeviceLimits(NamedTuple):
@@ -118,6 +120,7 @@ def work_of(cost: CostedSignature, size: int | None = None) -> OperatorWork | No
         return attention_work(
             product,
             bytes_,
+            group=cost.head_group or 1,
             is_causal=cost.is_causal,
             backward="backward" in cost.rule,
             windowed="by_token" in cost.rule,

@@ -137,8 +137,7 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
             continue
         for start, piece in zip(stretch.starts, rounds, strict=True):
             inside += [inner.move_by(first + start) for inner in _find_inside(piece, known)]
-    found = sorted(found)
-    return sorted([*_extend_stretches(kernels, found), *inside])
+    return sorted(_extend_stretches(kernels, sorted([*found, *inside]), frozenset(inside)))
 
 
 def is_regular(kernels: KernelSequence, stretch: LayerStretch) -> bool:
@@ -390,10 +389,19 @@ def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
     return LayerStretch(tuple(starts), end, run.first, run.last, anchor)
 
 
-def _extend_stretches(kernels: KernelSequence, stretches: list[LayerStretch]) -> Iterator[LayerStretch]:
-    """Yield the stretches, in their order, with a layer more at an end if there is one that is only related to the others."""
+def _extend_stretches(
+    kernels: KernelSequence, stretches: list[LayerStretch], complete: Collection[LayerStretch]
+) -> Iterator[LayerStretch]:
+    """Yield the stretches, in their order, with a layer more at an end if there is one that is only related to the others.
+
+    Those in `complete` stay as they are: they have been extended inside of their round.
+    """
     before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
+        if stretch in complete:
+            yield stretch
+            before = stretch.end
+            continue
         usual = kernels.cut_out(stretch.first, stretch.last)
         starts, end = list(stretch.starts), stretch.end
         if first := _count_related(kernels.cut_out(before, starts[0]).reverse_order(), usual):

@@ -67,10 +67,13 @@ _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "secs": 1e9, "s
 _SUFFIX = re.compile(r"^(.+)_(ns|us|ms|s|secs?|seconds)$")
 # Engines write these in seconds: attributes of spans, and SGLang's meta_info.
 _IN_SECONDS = re.compile(r"(?:^|/)(?:gen_ai\.latency\.\w+|meta_info/(?:e2e_latency|queue_time))$")
-# Times from 2001 on are since 1970: a number from here on counts in this many ns.
+# From here on (2001) times are since 1970.
 _IN_2001 = 1e18
-_SINCE_1970 = ((1e18, 1.0), (1e15, 1e3), (1e12, 1e6), (1e9, 1e9))
+# Numbers without a unit are since 1970 if they are of a server of today (2015 to 2050), counted in this many ns.
+_IN_2015, _IN_2050 = 1.42e18, 2.53e18
+_UNITS_SINCE_1970 = (1.0, 1e3, 1e6, 1e9)
 _AN_HTTP_ERROR = 400
+_FAILED = re.compile(r"error|fail|time_?d?[ _-]?out|reject|unavailable|deadline|\b[45]\d\d\b")
 # As programs write that there was none.
 _NO_ERROR = ("", "none", "null", "nan", "false", "0", "{}", "[]")
 
@@ -112,7 +115,7 @@ class _Record:
         return None if unit is None else convert_duration(value, unit)
 
     def find_time(self, meaning: str) -> tuple[int, Clock] | None:
-        """Return (ns on the clock, the clock); None for what is no time."""
+        """Return (ns on the clock, the clock); None for what is no time, or a number of a unit that is not known."""
         value, unit = self.values.get(meaning, (None, None))
         number = parse_number(value)
         if number is None:
@@ -121,7 +124,10 @@ class _Record:
         if number < 0:
             return None
         if unit is None:
-            unit = next((nanoseconds for least, nanoseconds in _SINCE_1970 if number >= least), SECOND)
+            # a number of another clock, as a monotonic one, tells nothing of its unit
+            unit = next((unit for unit in _UNITS_SINCE_1970 if _IN_2015 <= number * unit < _IN_2050), None)
+            if unit is None:
+                return None
         at = _scale_time(value, number, unit)
         return at, "utc" if at >= _IN_2001 else "own"
 
@@ -139,13 +145,13 @@ class _Record:
         """Return how the request ended."""
         said = str(self.find_value("status")).lower()
         code = parse_count(self.find_value("status"))
-        if "abort" in said or "cancel" in said:
+        if any(word in said for word in ("abort", "cancel", "disconnect")):
             return "aborted"
         is_failed = (
             str(self.find_value("error") or "").lower() not in _NO_ERROR
             or str(self.find_value("success")).lower() in ("false", "0")
             or (code is not None and code >= _AN_HTTP_ERROR)
-            or any(word in said for word in ("error", "fail"))
+            or _FAILED.search(said) is not None
         )
         return "failed" if is_failed else "ok"
 

@@ -53,6 +53,8 @@ _FIRST_EVENT = re.compile(r"first.?(?:token|chunk)", re.IGNORECASE)
 # Stages of SGLang, as newer and older versions call them.
 _WAITING, _PREFILLING, _DECODED = "prefill_waiting", ("prefill_forward", "chunked_prefill"), "decode_loop"
 _STAGES = {_WAITING, *_PREFILLING, _DECODED}
+# By which resources of servers differ.
+_PROCESS = ("service.name", "service.instance.id", "host.name", "k8s.pod.name", "process.pid")
 _DEEPEST = 8
 # of a time that fits in 64 bits
 _MOST_DIGITS = 19
@@ -60,9 +62,10 @@ _ERROR = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 
 
 class _Span(NamedTuple):
-    """The part of a span that requests are made from; times are ns since 1970."""
+    """The part of a span that requests are made from; times are ns since 1970. `process` tells processes apart, where they do."""
 
     line: int
+    process: tuple[object, ...]
     trace: str
     span: str
     parent: str
@@ -81,22 +84,30 @@ def sniff_log(_path: Path, head: bytes) -> bool:
 
 
 def read_log(path: Path) -> RequestLog:
-    """Return the requests in the spans. Raises UnusableTrace where no document of the file can be read."""
+    """Return the requests in the spans; one that was exported twice counts once.
+
+    Raises UnusableTrace where no document of the file can be read.
+    """
     of_engine: list[_Span] = []
     of_clients: list[_Span] = []
     stages: list[_Span] = []
     parents: dict[tuple[str, str], str] = {}
+    known: set[tuple[str, str, int | None, int | None]] = set()
     lines = left_out = others = 0
     for line, document in _read_documents(path):
         lines = line
         if document is None:
             left_out += 1
             continue
-        for raw in _find_spans(document):
-            span = _read_span(line, raw)
+        for process, raw in _find_spans(document):
+            span = _read_span(line, process, raw)
             if span is None:
                 left_out += 1
                 continue
+            # an exporter that gets no answer sends its spans again
+            if span.span and (span.trace, span.span, span.start, span.end) in known:
+                continue
+            known.add((span.trace, span.span, span.start, span.end))
             parents[span.trace, span.span] = span.parent
             if _is_of_engine(span):
                 of_engine.append(span)
@@ -119,6 +130,7 @@ def read_log(path: Path) -> RequestLog:
         lines=lines,
         left_out=left_out + len(built) - len(requests),
         other_spans=others + (len(of_clients) if of_engine else 0),
+        servers=len({span.process for span in of_engine}) or 1,
     )
 
 
@@ -144,13 +156,16 @@ def _read_documents(path: Path) -> Iterator[tuple[int, object]]:
                 yield number, decode_json(text)
 
 
-def _find_spans(document: object) -> Iterator[Mapping[str, object]]:
-    """Yield each span of a document, or of a list of documents."""
+def _find_spans(document: object) -> Iterator[tuple[tuple[object, ...], Mapping[str, object]]]:
+    """Yield (process, span) of a document, or of a list of documents; a process is what its resource says of it."""
     for one in document if isinstance(document, list) else (document,):
         for resource in _list_of(one, "resourceSpans", "resource_spans", "batches"):
+            about = resource.get("resource") if isinstance(resource, dict) else None
+            attributes = dict(_read_attributes(about)) if isinstance(about, dict) else {}
+            process = tuple(str(attributes.get(name, "")) for name in _PROCESS)
             for scope in _list_of(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
                 for span in _list_of(scope, "spans"):
-                    yield span if isinstance(span, dict) else {}
+                    yield process, span if isinstance(span, dict) else {}
 
 
 def _list_of(value: object, *names: str) -> list[object]:
@@ -160,7 +175,7 @@ def _list_of(value: object, *names: str) -> list[object]:
     return next((value[name] for name in names if isinstance(value.get(name), list)), [])
 
 
-def _read_span(line: int, raw: Mapping[str, object]) -> _Span | None:
+def _read_span(line: int, process: tuple[object, ...], raw: Mapping[str, object]) -> _Span | None:
     """Return the span; None where it has no times or no name."""
     name = raw.get("name")
     start = _read_time(raw, "startTimeUnixNano", "start_time_unix_nano")
@@ -171,6 +186,7 @@ def _read_span(line: int, raw: Mapping[str, object]) -> _Span | None:
     first = next((event for event in events if _FIRST_EVENT.search(str(event.get("name")))), None)
     return _Span(
         line=line,
+        process=process,
         trace=str(raw.get("traceId", raw.get("trace_id", ""))),
         span=str(raw.get("spanId", raw.get("span_id", ""))),
         parent=str(raw.get("parentSpanId", raw.get("parent_span_id", "")) or ""),
@@ -295,4 +311,4 @@ def _status_of(span: _Span) -> Status:
     said = " ".join(str(reason) for reason in reasons if reason is not None).lower()
     if "abort" in said or "cancel" in said:
         return "aborted"
-    return "failed" if span.is_error or "error" in said else "ok"
+    return "failed" if span.is_error or "error" in said or "error.type" in span.attributes else "ok"

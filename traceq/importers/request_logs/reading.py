@@ -50,7 +50,7 @@ class LoggedRequest(msgspec.Struct, frozen=True):
 class RequestLog(msgspec.Struct, frozen=True):
     """All that a log of requests says, in the order of its lines; `left_out` counts records that could not be read.
 
-    `other_spans` counts spans of traces that are no requests of an engine.
+    `other_spans` counts spans of traces that are no requests of an engine, `servers` the processes that tell of requests.
     """
 
     format: str
@@ -60,6 +60,7 @@ class RequestLog(msgspec.Struct, frozen=True):
     lines: int
     left_out: int
     other_spans: int = 0
+    servers: int = 1
 
 
 def complete_request(request: LoggedRequest, prefill_ns: int | None = None) -> LoggedRequest | None:

@@ -36,6 +36,7 @@ _PARTS = {
     "autograd": ("AOTAutograd", "operator"),
     "inductor": ("Inductor", "compile"),
     "code": ("code generation", "launch"),
+    "backward": ("backward pass", "copy"),
 }
 _CACHES = {"fx_graph": "graphs of Inductor", "aotautograd": "AOTAutograd"}
 _KINDS = {
@@ -111,7 +112,9 @@ def _say_headline(found: CompileSummary) -> Spans:
     """Return the first sentence: what takes most of the compile time, or the line that breaks graphs."""
     if not found.compilations:
         return ("Cannot tell: the logs hold no compilation.",)
+    processes = sum(log.compilations > 0 for log in found.logs)
     whole = f"{duration(found.total_ns)} in {some(found.compilations, 'compilation')}"
+    whole += f" of {processes} processes" if processes > 1 else ""
     if found.guards and found.recompile_ns > _WORTH * found.total_ns:
         guard = found.guards[0]
         what = describe_change(guard.kind, guard.source, None, None)

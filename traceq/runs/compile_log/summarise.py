@@ -21,13 +21,25 @@ from traceq.runs.compile_log.summary import (
 if TYPE_CHECKING:
     import duckdb
 
+# Backward passes are compiled when they first run, after the forward pass of their function.
+_COMPILED = """
+create or replace temp view _compiled as
+select c.* replace (c.dur + coalesce(b.dur, 0) as dur), coalesce(b.dur, 0) as backward_ns
+from compilation as c
+left join (
+    select trace_id, log_id, compile_id, sum(dur)::bigint as dur
+    from compile_phase
+    where name = 'entire_backward_compile'
+    group by trace_id, log_id, compile_id
+) as b using (trace_id, log_id, compile_id)
+"""
 _LOGS = """
 select
     l.file, l.version, l.pid, l.rank, l.lines, l.lines_left_out,
     count(c.compile_id) filter (not c.is_refused) as compilations,
     coalesce(sum(c.dur), 0)::bigint as dur
 from compile_log as l
-left join compilation as c using (trace_id, log_id)
+left join _compiled as c using (trace_id, log_id)
 where l.trace_id = $trace_id
 group by l.log_id, l.file, l.version, l.pid, l.rank, l.lines, l.lines_left_out
 order by l.log_id
@@ -39,7 +51,7 @@ select
     count(*) filter (frame_compile_id > 0 and not is_refused) as recompilations,
     coalesce(sum(dur) filter (frame_compile_id > 0), 0)::bigint as recompile_ns,
     count(*) filter (dur is null and not is_refused) as unfinished
-from compilation
+from _compiled
 where trace_id = $trace_id
 """
 _CACHES = """
@@ -74,6 +86,7 @@ _CACHED_LOW, _CACHED_LIKELY = 0.7, 0.97
 
 def summarise_logs(connection: duckdb.DuckDBPyConnection, trace_id: int = 0) -> CompileSummary:
     """Return what the logs of the trace (0: logs without one) come to."""
+    connection.execute(_COMPILED)
     values = {"trace_id": trace_id}
     guards = tuple(FailedGuard(**row) for row in ask(connection, statement("runs/sql/failed_guards.sql"), **values))
     (totals,) = ask(connection, _TOTALS, **values)

@@ -4,15 +4,20 @@ with
 rest as (
     -- of one line, whatever broke it
     select b.file, b.line, sum(r.dur)::bigint as dur
-    from (select distinct log_id, compile_id, file, line, frame_line from graph_break where trace_id = $trace_id) as b
-    inner join compilation as c on c.trace_id = $trace_id and c.log_id = b.log_id and c.compile_id = b.compile_id
+    from (
+        -- all versions of a function break there, and have one rest
+        select distinct g.log_id, g.file, g.line, g.frame_line, c.file as frame_file
+        from graph_break as g
+        inner join compilation as c using (trace_id, log_id, compile_id)
+        where g.trace_id = $trace_id
+    ) as b
     inner join (
-        select distinct log_id, file, function, dur, compile_id
-        from compilation
+        select log_id, file, function, dur
+        from _compiled
         where trace_id = $trace_id
     ) as r
         on r.log_id = b.log_id
-        and r.file = c.file
+        and r.file = b.frame_file
         and r.function like 'torch_dynamo_resume_in_%' || '_at_' || b.frame_line
     group by b.file, b.line
 )

@@ -3,7 +3,7 @@ with
 failed as (
     select c.*, r.kind, r.source, r.guard, r.expected, r.actual, r.file as guard_file, r.line as guard_line, r.code
     from recompilation as r
-    inner join compilation as c using (trace_id, log_id, compile_id)
+    inner join _compiled as c using (trace_id, log_id, compile_id)
     where r.trace_id = $trace_id and r.is_latest
 )
 
