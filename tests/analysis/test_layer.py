@@ -201,6 +201,10 @@ def test_lists_are_the_outermost_places_and_no_containers():
     assert [(row.words, len(row.names)) for row in found] == [("Net/Sequential/Block", 6)]
 
 
+def test_pieces_of_a_split_graph_are_no_layers():
+    assert find_lists(modules(*(f"Net_0/submod_{piece}/mlp" for piece in range(9)), *("Net_0", "Net_0/submod_1")), 1100) == []
+
+
 def test_layers_are_in_the_order_of_their_numbers():
     (found,) = find_lists(modules(*(f"layers.{number}" for number in range(11))), 1100)
     assert found.names[:3] == ("layers.0", "layers.1", "layers.2")
