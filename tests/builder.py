@@ -124,7 +124,10 @@ class TraceBuilder:
         return self
 
     def fill_all(self, without: Collection[str] = (), graphs: Sequence[Any] = ()) -> TraceBuilder:
-        """Join the rows up and run all analyses that an ingest would run, but for those named in `without`; `graphs` are those of torch.compile."""
+        """Join the rows up and run all analyses that an ingest would run, but for those named in `without`.
+
+        `graphs` are those of torch.compile.
+        """
         traces = enumerate((self, *self._others), start=1)
         self._connection = put_together(
             [filled_as_by_ingest(each._batches(), self.NAME, number, without, graphs) for number, each in traces]

@@ -91,7 +91,11 @@ def filled(
 
 
 def filled_as_by_ingest(
-    rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, trace_id: int = 1, without: Collection[str] = (), graphs: Sequence[Any] = ()
+    rows: Iterable[tuple[str, pa.RecordBatch]],
+    format_: str,
+    trace_id: int = 1,
+    without: Collection[str] = (),
+    graphs: Sequence[Any] = (),
 ) -> duckdb.DuckDBPyConnection:
     """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run, but for `without`;
     `graphs` are those of torch.compile."""

@@ -87,7 +87,9 @@ def test_modules_and_layers_have_the_time_of_compiled_kernels_and_sums_are_those
     """What is computed for two layers at once is in neither, and counts once."""
     forward, backward = make_graph("f1forward"), make_graph("f2backward")
     done = run_steps(forward, backward).fill_all(graphs=[forward, backward])
-    assert done.text(MODULES) == """\
+    assert (
+        done.text(MODULES)
+        == """\
 CompiledFxGraph f1forwar 40 0 40
 CompiledFxGraph f2backwa 0 40 40
 layers.0 60 60 0
@@ -102,11 +104,15 @@ layers.2 60 60 0
 layers.2/mlp 60 60 40
 layers.2/mlp/down 20 20 40
 layers.2/mlp/up 20 20 40"""
-    assert done.text(LAYERS) == """\
+    )
+    assert (
+        done.text(LAYERS)
+        == """\
 layers.0 annotation 12 60 60
 between the layers annotation 10 60 40
 layers.1 annotation 12 60 60
 layers.2 annotation 12 60 60"""
+    )
     # of the modules all but the loss
     assert done.rows(SUMS) == [(440, 460, 460)]
 

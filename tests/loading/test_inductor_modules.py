@@ -10,6 +10,7 @@ import textwrap
 
 import pytest
 
+from traceq.errors import UnusableTrace
 from traceq.loading.fx_modules import common_module, join_numbers, read_annotated, read_parameters, split_calls
 from traceq.loading.inductor import inductor_files, read_inductor
 
@@ -21,7 +22,7 @@ class GraphModule(torch.nn.Module):
 
         # File: /home/me/model.py:8 in forward, code: x = self.embed(x)
         x: "f32[2, 4]" = torch.nn.functional.embedding(l_x_, l_self_modules_embed_parameters_weight_);  l_x_ = None
-        linear: "f32[2, 8]" = torch._C._nn.linear(x, l_self_modules_layers_modules_0_modules_up_proj_parameters_weight_);  x = None
+        linear: "f32[2, 8]" = torch._C._nn.linear(x, l_self_modules_layers_modules_0_modules_up_proj_parameters_weight_)
         gelu: "f32[2, 8]" = torch._C._nn.gelu(linear);  linear = None
         linear_1: "f32[2, 4]" = torch._C._nn.linear(gelu, l_self_modules_layers_modules_0_modules_down_parameters_weight_)
         add = linear_1 + x
@@ -77,7 +78,7 @@ def test_calls_come_in_the_order_of_the_code_with_the_nodes_that_comments_name()
 
 
 def test_numbers_belong_to_the_name_before_them_and_wrappers_are_left_out():
-    assert join_numbers("_orig_mod.layers.0._checkpoint_wrapped_module.mlp.1".split(".")) == ("layers.0", "mlp.1")
+    assert join_numbers(["_orig_mod", "layers", "0", "_checkpoint_wrapped_module", "mlp", "1"]) == ("layers.0", "mlp.1")
     assert join_numbers(["0", "weight"]) == ("0", "weight")
 
 
@@ -105,6 +106,13 @@ def test_files_of_tlparse_tell_the_calls_of_forward_and_backward(tmp_path):
         # of a node of the backward pass no module is known
         ("ftwo", (("aten::mm", "layers.0/up_proj"), ("triton_poi_fused_gelu_0", None), attention)),
     ]
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    for name in ("notes.txt", "server.log"):
+        (tmp_path / name).write_text("hello\n")
+        with pytest.raises(UnusableTrace, match="contains nothing that Inductor writes"):
+            inductor_files([tmp_path / name], tmp_path / "trace.json")
 
 
 def test_without_a_module_no_graph_is_told(tmp_path):
@@ -196,7 +204,13 @@ def test_modules_of_calls_are_those_that_the_nodes_of_this_pytorch_carry(tmp_pat
         expected = [common_module(truth[node] for node in names if node in truth) for names in nodes]
         told = [tuple(call.module.split("/")) if call.module else () for call in graph.calls]
         assert [found for found, module in zip(told, expected, strict=True) if found != module[: len(found)]] == []
-        counts.append((len(told), sum(map(bool, told)), sum(found == module for found, module in zip(told, expected, strict=True))))
+        counts.append(
+            (
+                len(told),
+                sum(map(bool, told)),
+                sum(found == module for found, module in zip(told, expected, strict=True)),
+            )
+        )
     # calls, those with a module, those with the very module: the activations are in the module around them, or named
     assert [counts[0], counts[2]] == [(11, 8, 9), (11, 8, 11)]
     # of the backward pass the products that compute gradients of inputs, with annotations all products

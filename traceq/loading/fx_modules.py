@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Module = tuple[str, ...]
 
-# linear: "f32[8, 64]" = torch._C._nn.linear(x, l_self_modules_up_parameters_weight_);  x = None
+# A node's name, and its call up to the end of the line.
 _NODE = re.compile(r'^\s+(\w+)(?:: "[^"]*")? = (\S.*)$')
 # Dynamo's name of an input that is a parameter or buffer: L['self']._modules['up']._parameters['weight'].
 _PARAMETER = re.compile(r"\bl_\w+?_(?:parameters|buffers)_\w+_(?!\w)")
@@ -57,7 +57,9 @@ def read_parameters(text: str) -> dict[str, Module]:
     used = [(name, _PARAMETER.findall(call)) for name, call in nodes if not call.startswith("L_")]
     returning = _find_returning([names for _, names in used if names])
     own = [
-        common_module(map(_module_of, names)) if (names := [name for name in all_names if name not in returning]) else None
+        common_module(map(_module_of, names))
+        if (names := [name for name in all_names if name not in returning])
+        else None
         for _, all_names in used
     ]
     anchors = [-1, *(place for place, module in enumerate(own) if module is not None), len(own)]

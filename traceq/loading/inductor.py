@@ -1,4 +1,4 @@
-"""Kernels and their calls as torch.compile describes them: torch_compile_debug, provenance files, output of tlparse, TORCH_TRACE."""
+"""Kernels and their calls as torch.compile describes them: in torch_compile_debug, provenance files, TORCH_TRACE's logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from traceq.analysis.kernels.compiled import Compiled, CompiledCall, CompiledGraph, Origin
 from traceq.errors import UnusableTrace
-from traceq.importers.compile_log.envelope import LogLines
+from traceq.importers.compile_log.envelope import HEAD_BYTES, LogLines, begins_like_log
 from traceq.loading.fx_modules import Module, common_module, read_annotated, read_parameters, split_calls
 
 # By the names that PyTorch and tlparse give them.
@@ -45,6 +45,9 @@ _KERNEL_PATH = re.compile(r"^# kernel path: .*?([\w-]+)\.py\s*$")
 _NODE_OF_SOURCE = re.compile(r"^#\s+\S.* => (.+)$")
 _DEFINED = re.compile(r"^(\w+) = async_compile\.\w+\(")
 
+# extern_kernels.addmm, torch.ops.aten.addmm.out
+_OPERATOR = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
+
 # Kernels have their number among all calls behind their name: triton_poi_fused_add_0:3.
 _HANDLE = re.compile(r":\d+$")
 _NUMBER = re.compile(r"_\d+$")
@@ -62,11 +65,24 @@ def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]
     for path in map(Path, given):
         if not path.exists():
             raise UnusableTrace(f"{path}: no such file")
-        inside = [path] if path.is_file() else _files_inside(path)
+        inside = (
+            ([path] if _is_log(path) or _is_named(path, *_NAMES) else []) if path.is_file() else _files_inside(path)
+        )
         if not inside:
             raise UnusableTrace(f"{path}: contains nothing that Inductor writes about its kernels; see docs/capture.md")
         found += inside
     return tuple(found)
+
+
+def _is_log(file: Path) -> bool:
+    """Return whether the file is a structured log, as PyTorch names it or by its first lines."""
+    if file.suffix != ".log":
+        return False
+    try:
+        with file.open("rb") as opened:
+            return _is_named(file, _LOG) or begins_like_log(opened.read(HEAD_BYTES))
+    except OSError as error:
+        raise UnusableTrace(f"{file}: cannot be read: {error.strerror}") from error
 
 
 def _files_inside(folder: Path) -> list[Path]:
@@ -80,7 +96,7 @@ def _is_named(path: Path, *patterns: str) -> bool:
 
 
 class Inductor(NamedTuple):
-    """What files of torch.compile tell: its kernels, and the calls of each graph."""
+    """Kernels as files of torch.compile describe them, and the calls of each graph."""
 
     kernels: list[Compiled]
     graphs: list[CompiledGraph]
@@ -105,7 +121,7 @@ def read_inductor(files: Sequence[Path]) -> Inductor:
     """
     found: defaultdict[tuple[Path, str], list[Artifact]] = defaultdict(list)
     for file in files:
-        if _is_named(file, _LOG):
+        if _is_log(file):
             for compilation, artifact in _read_log(file):
                 found[file, compilation].append(artifact)
         else:
@@ -127,10 +143,16 @@ def _read_log(file: Path) -> Iterator[tuple[str, Artifact]]:
             if isinstance(artifact, dict):
                 name = f"{artifact.get('name')}.{'json' if artifact.get('encoding') == 'json' else 'txt'}"
             else:
-                name = next((f"{key}.txt" for key in ("dynamo_output_graph", "inductor_output_code") if key in record.fields), "")
+                name = next(
+                    (f"{key}.txt" for key in ("dynamo_output_graph", "inductor_output_code") if key in record.fields),
+                    "",
+                )
             found = Artifact(file, name, record.payload)
             if found.is_named(*_NAMES):
-                ids = (record.fields.get(key) for key in ("compiled_autograd_id", "frame_id", "frame_compile_id", "attempt"))
+                ids = (
+                    record.fields.get(key)
+                    for key in ("compiled_autograd_id", "frame_id", "frame_compile_id", "attempt")
+                )
                 yield "/".join(map(str, ids)), found
     except OSError as error:
         raise UnusableTrace(f"{file}: cannot be read: {error.strerror}") from error
@@ -195,6 +217,21 @@ def _read_kernels(artifacts: Sequence[Artifact]) -> Iterator[Compiled]:
             yield Compiled(name, hashes.get(name), _unique_origins(origins), "provenance" if name in told else "code")
 
 
+class _NodeModules(NamedTuple):
+    """Modules of the nodes of a graph: as the program annotates them, of those of Dynamo's graph, and these by later node."""
+
+    annotated: dict[str, Module]
+    traced: dict[str, Module]
+    earlier: dict[str, Any]
+
+    def find_modules(self, node: str, *, is_late: bool) -> list[Module]:
+        """Return the modules of a node: of the graph after all passes if `is_late`, else of Dynamo's or the backward pass."""
+        if node in self.annotated:
+            return [self.annotated[node]]
+        sources = _texts_of(self.earlier.get(node)) if is_late else [node]
+        return [self.traced[source] for source in sources if source in self.traced]
+
+
 def _read_calls(artifacts: Sequence[Artifact]) -> CompiledGraph | None:
     """Return the calls of the graph that the artifacts describe, with their modules; None where no module is known.
 
@@ -202,57 +239,49 @@ def _read_calls(artifacts: Sequence[Artifact]) -> CompiledGraph | None:
     nodes has a module only if all of them have one: those of the backward pass may be unknown. A call that computes nodes of
     several modules is in the innermost one around all of them.
     """
-    annotated: dict[str, Module] = {}
-    traced: dict[str, Module] = {}
+    modules = _NodeModules({}, {}, {})
     mapped: dict[str, Any] = {}
-    earlier: dict[str, Any] = {}
     key: Any = None
     calls: list[tuple[str, list[str]]] = []
     for artifact in artifacts:
         if artifact.is_named(*_GRAPHS):
-            annotated |= read_annotated(artifact.text)
+            modules.annotated.update(read_annotated(artifact.text))
         elif artifact.is_named(_DYNAMO):
-            traced |= read_parameters(artifact.text)
+            modules.traced.update(read_parameters(artifact.text))
         elif artifact.is_named(_MAPPINGS):
             mappings = _decode_json(artifact.file, artifact.text)
-            mapped, earlier = dict(_items_of(mappings.get("cppCodeToPost"))), dict(_items_of(mappings.get("postToPre")))
+            mapped.update(_items_of(mappings.get("cppCodeToPost")))
+            modules.earlier.update(_items_of(mappings.get("postToPre")))
         elif artifact.is_named(_KEYS):
             key = _decode_json(artifact.file, artifact.text).get("key")
         elif artifact.is_named(*_CODE):
             calls = [*split_calls(artifact.text)]
-
-    def find_module(node: str, *, is_post: bool) -> Iterator[Module]:
-        if node in annotated:
-            yield annotated[node]
-        else:
-            sources = _texts_of(earlier.get(node)) if is_post else [node]
-            yield from (traced[source] for source in sources if source in traced)
-
     if mapped:
-        # each has its number among the calls of the graph
-        calls = [(name, _texts_of(nodes)) for name, nodes in sorted(mapped.items(), key=lambda call: _handle_of(call[0]))]
-    found = []
-    for name, nodes in calls:
-        by_node = [list(find_module(node, is_post=bool(mapped))) for node in nodes]
-        is_known = bool(mapped) or all(by_node) or name.startswith(("extern_kernels.", "torch.ops."))
-        module = common_module(module for modules in by_node for module in modules) if is_known else ()
-        found.append(CompiledCall(_operator_of(_HANDLE.sub("", name)), "/".join(module) or None))
+        calls = [(name, _texts_of(mapped[name])) for name in sorted(mapped, key=_handle_of)]
+    found = tuple(_place_call(name, nodes, modules, is_late=bool(mapped)) for name, nodes in calls)
     if not any(call.module for call in found):
         return None
-    return CompiledGraph(key if isinstance(key, str) else None, tuple(found))
+    return CompiledGraph(key if isinstance(key, str) else None, found)
+
+
+def _place_call(name: str, nodes: Sequence[str], modules: _NodeModules, *, is_late: bool) -> CompiledCall:
+    """Return a call with the innermost module around the nodes behind it; see _read_calls."""
+    by_node = [modules.find_modules(node, is_late=is_late) for node in nodes]
+    is_known = is_late or all(by_node) or name.startswith(("extern_kernels.", "torch.ops."))
+    module = common_module(module for own in by_node for module in own) if is_known else ()
+    return CompiledCall(_operator_of(_HANDLE.sub("", name)), "/".join(module) or None)
 
 
 def _handle_of(name: str) -> int:
+    """Return the number of a call among those of its graph, which stands behind its name; 0 without."""
     handle = _HANDLE.search(name)
     return int(handle[0][1:]) if handle else 0
 
 
 def _operator_of(name: str) -> str:
     """Return the name that a trace gives to the call: extern_kernels.addmm and torch.ops.aten.addmm.out are aten::addmm."""
-    parts = name.split(".")
-    if parts[0] == "extern_kernels":
-        return f"aten::{parts[-1]}"
-    return f"{parts[2]}::{parts[3]}" if parts[:2] == ["torch", "ops"] and len(parts) > 3 else name
+    found = _OPERATOR.match(name)
+    return f"{found[1] or 'aten'}::{found[2]}" if found else name
 
 
 def _unique_origins(origins: Iterable[Origin]) -> tuple[Origin, ...]:

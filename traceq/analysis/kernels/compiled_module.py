@@ -49,7 +49,9 @@ def _match_sequences(sequences: Sequence[str], graphs: Sequence[CompiledGraph]) 
     for sequence in sequences:
         key, _, operators = sequence.partition(" ")
         candidates = by_operators[operators]
-        same = [graph for graph in candidates if graph.key == key] or [graph for graph in candidates if graph.key is None]
+        same = [graph for graph in candidates if graph.key == key] or [
+            graph for graph in candidates if graph.key is None
+        ]
         for place, calls in enumerate(zip(*(graph.calls for graph in same), strict=True)):
             modules = {call.module for call in calls}
             if len(modules) == 1 and (module := calls[0].module) is not None:
