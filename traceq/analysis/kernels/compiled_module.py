@@ -34,7 +34,7 @@ def fill_compiled_modules(
     if rows:
         columns = zip(zip(*rows, strict=True), (pa.string(), pa.int64(), pa.string()), strict=True)
         connection.register(
-            "_compiled_place", pa.table([pa.array(*column) for column in columns], ["sequence", "place", "module"])
+            "_compiled_place", pa.table([pa.array(*column) for column in columns], ["sequence", "place", "path"])
         )
         run(connection, "analysis/kernels/compiled_module.sql", trace_id=trace_id)
         connection.unregister("_compiled_place")

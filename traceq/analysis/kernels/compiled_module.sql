@@ -1,8 +1,8 @@
--- compiled_module: kernels that run within an operator of a compiled graph, by the module that _compiled_place has of the operator.
--- reads: _compiled_place, _compiled_call
+-- compiled_module: kernels that run within an operator of a compiled graph, by the module (path) of it in _compiled_place.
+-- reads: _compiled_call, _compiled_place
 -- makes: compiled_module
 insert into compiled_module by name
-select $trace_id as trace_id, k.slice_id, m.module
+select $trace_id as trace_id, k.slice_id, m.path as module
 from (
     select g.slice_id, l.thread_id, l.ts
     from gpu_slice as g
