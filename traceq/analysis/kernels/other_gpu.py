@@ -12,11 +12,13 @@ from math import sqrt
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from traceq.analysis.kernels.ceiling import LEAST_START, USUAL_START, Ceiling, find_ceiling
+from traceq.analysis.kernels.estimate import BOARD
 from traceq.analysis.kernels.signature_ceiling import CostedSignature, work_of
+from traceq.common.factor_range import SAME, FactorRange
 from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     import duckdb
 
@@ -50,25 +52,6 @@ from _signature_cost
 _SIZES = "select dtype, min(size) from _element_type group by dtype"
 
 
-class FactorRange(NamedTuple):
-    """A factor, or a time: likely, at the least and at the most."""
-
-    low: float
-    likely: float
-    high: float
-
-    def times(self, other: FactorRange) -> FactorRange:
-        """Return the product of two ranges of positive factors that do not depend on each other."""
-        return FactorRange(self.low * other.low, self.likely * other.likely, self.high * other.high)
-
-    def join(self, other: FactorRange) -> FactorRange:
-        """Return the range that holds both; likely is their geometric mean."""
-        return FactorRange(min(self.low, other.low), sqrt(self.likely * other.likely), max(self.high, other.high))
-
-
-SAME = FactorRange(1, 1, 1)
-
-
 class GpuWork(NamedTuple):
     """A row of other_gpu.sql: a kernel, copy, memset or collective, and what tells how long it would take elsewhere."""
 
@@ -85,6 +68,14 @@ class GpuWork(NamedTuple):
     operator_dur: float | None
     transfer: float | None
     group_size: int | None
+
+
+class WorkRead(NamedTuple):
+    """The GPU's work of a trace, the costs of its operators by signature, and the bytes of element types."""
+
+    work: list[GpuWork]
+    costs: dict[int, CostedSignature]
+    sizes: dict[str, int]
 
 
 class Rescaled(NamedTuple):
@@ -113,7 +104,11 @@ class GpuPair:
         matrix, memory = (
             _divide_shares(shares[maker_of(now)], shares[maker_of(then)]) for shares in (_MATRIX_SHARES, _MEMORY_SHARES)
         )
-        self._libraries: Mapping[str, FactorRange] = {"matrix": matrix, "memory": memory, "unknown": matrix.join(memory)}
+        self._libraries: Mapping[str, FactorRange] = {
+            "matrix": matrix,
+            "memory": memory,
+            "unknown": matrix.join(memory),
+        }
         if now.model == then.model:
             self._libraries = dict.fromkeys(self._libraries, SAME)
 
@@ -126,10 +121,11 @@ class GpuPair:
         matrix = self._libraries["matrix"]
         return SAME if self.is_same_maker else FactorRange(min(1, matrix.low), 1, max(1, matrix.high))
 
-    def limit_factor(self, limit: Limit, arithmetic: str) -> FactorRange | None:
+    def limit_factor(self, limit: Limit, arithmetic: str, library: Limit | None = None) -> FactorRange | None:
         """Return the factor of what this limits, in this arithmetic; None where a figure is not published.
 
-        Of an unknown limit it lies between those of both.
+        Of an unknown limit it lies between those of both. `library` is the limit of which libraries reach a share, by
+        default the same.
         """
         if limit == "memory":
             ratio = _divide(self.now.memory_bandwidth, self.then.memory_bandwidth)
@@ -138,7 +134,7 @@ class GpuPair:
         else:
             memory, matrix = self.limit_factor("memory", arithmetic), self.limit_factor("matrix", arithmetic)
             return memory.join(matrix) if memory and matrix else memory or matrix
-        return None if ratio is None else FactorRange(ratio, ratio, ratio).times(self.library_factor(limit))
+        return None if ratio is None else FactorRange(ratio, ratio, ratio).times(self.library_factor(library or limit))
 
     def is_below_ridge(self, tokens: int, arithmetic: str) -> bool:
         """Return whether products with so many rows are limited by the weights that they read, on both GPUs."""
@@ -160,46 +156,49 @@ def maker_of(gpu: KnownGpu) -> str:
     return "AMD" if gpu.compute_capability is None else "NVIDIA"
 
 
-def read_work(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[list[GpuWork], dict[int, CostedSignature], dict[str, int]]:
-    """Read the GPU's work of a trace, the costs of its operators by signature, and the bytes of element types.
+def read_work(connection: duckdb.DuckDBPyConnection, trace_id: int) -> WorkRead:
+    """Read the GPU's work of a trace, and what its operators cost.
 
-    The connection gets temp views and tables that hide other traces' operators: open it for this call alone.
+    The connection gets temp views that hide other traces' operators, and temp tables: open it for this call alone.
     """
+    catalog = _catalog_of(connection)
     for table in ("cpu_slice", "graph_operator"):
-        connection.execute(
-            f'create or replace temp view {table} as from "{_catalog_of(connection)}".main.{table} where trace_id = {int(trace_id)}'  # noqa: S608 - names of ours
-        )
+        select = f'select * from "{catalog}".main.{table} where trace_id = {int(trace_id)}'  # noqa: S608 - names of ours
+        connection.execute(f"create or replace temp view {table} as {select}")
     run(connection, "analysis/kernels/operator_shape.sql")
     run(connection, "analysis/kernels/operator_work.sql")
     rows = connection.execute(statement("analysis/kernels/other_gpu.sql"), {"trace_id": trace_id}).fetchall()
     costs = [CostedSignature(*row) for row in connection.execute(_SIGNATURES).fetchall()]
     sizes = dict(connection.execute(_SIZES).fetchall())
-    return [GpuWork(*row) for row in rows], {cost.signature: cost for cost in costs}, sizes
+    return WorkRead([GpuWork(*row) for row in rows], {cost.signature: cost for cost in costs}, sizes)
 
 
-def rescale_work(
-    pair: GpuPair, work: Iterable[GpuWork], costs: Mapping[int, CostedSignature], sizes: Mapping[str, int]
-) -> list[Rescaled]:
-    """Return the time of each GPU slice on the other GPU; where a figure is not published it is kept."""
+def rescale_work(pair: GpuPair, read: WorkRead, exchanges: Mapping[int, FactorRange] | None = None) -> list[Rescaled]:
+    """Return the time of each GPU slice on the other GPU; where a figure is not published it is kept.
+
+    `exchanges` are further factors of the transfers of collectives, by slice_id.
+    """
     known: dict[tuple[int, str | None], _Share | None] = {}
     found = []
-    for one in work:
+    for one in read.work:
         share = None
-        if one.signature is not None and one.signature in costs:
+        if one.signature is not None and one.signature in read.costs:
             key = (one.signature, one.compute_type)
             if key not in known:
-                known[key] = _compare_ceilings(pair, costs[one.signature], one, sizes)
+                known[key] = _compare_ceilings(pair, read.costs[one.signature], one, read.sizes)
             share = known[key]
-        found.append(_rescale_one(pair, one, share))
+        found.append(_rescale_one(pair, one, share, (exchanges or {}).get(one.slice_id, SAME)))
     return found
 
 
-def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None) -> Rescaled:
+def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: FactorRange) -> Rescaled:
     """Return the time of a GPU slice on the other GPU; `share` as of its operator, if that has a cost."""
     if one.work == "communication":
-        factor = pair.link_factor(one.work) if (one.group_size or 0) > 1 else None
+        # between boards there is a network, which stays
+        factor = pair.link_factor(one.work) if 1 < (one.group_size or 0) <= BOARD else None
         moved = min(one.dur, one.dur if one.transfer is None else one.transfer)
-        return Rescaled(one.slice_id, "communication", one.dur, _add_kept(one.dur - moved, moved, factor or SAME, SAME))
+        then = _add_kept(one.dur - moved, moved, (factor or SAME).times(exchange), SAME)
+        return Rescaled(one.slice_id, "communication", one.dur, then)
     if one.work in ("host_copy", "peer_copy"):
         factor = pair.link_factor(one.work) or SAME
         if one.is_pageable:
@@ -231,15 +230,16 @@ def _find_factor(pair: GpuPair, one: GpuWork, share: _Share | None) -> tuple[Lim
             factor = factor._replace(low=factor.low / share.excess)
         return share.limit, factor
     arithmetic = one.compute_type or one.arithmetic
-    if one.work == "memory" or (one.work == "few_rows" and one.tokens and pair.is_below_ridge(one.tokens, arithmetic)):
+    if one.work == "few_rows" and one.tokens and pair.is_below_ridge(one.tokens, arithmetic):
+        # reads, but by the code of products
+        return "memory", pair.limit_factor("memory", arithmetic, "unknown")
+    if one.work == "memory":
         return "memory", pair.limit_factor("memory", arithmetic)
     # products may be limited by what they read, too
     return "unknown", pair.limit_factor("unknown", arithmetic)
 
 
-def _compare_ceilings(
-    pair: GpuPair, cost: CostedSignature, one: GpuWork, sizes: Mapping[str, int]
-) -> _Share | None:
+def _compare_ceilings(pair: GpuPair, cost: CostedSignature, one: GpuWork, sizes: Mapping[str, int]) -> _Share | None:
     """Return how the ceilings of an operator on the two GPUs compare; None where they are not known."""
     arithmetic = one.compute_type
     work = work_of(cost, sizes.get("fp32" if arithmetic == "tf32" else arithmetic or ""))

@@ -36,6 +36,20 @@ climb as (
     where p.operator_id is not null and c.at not in (select slice_id from costed)
 ),
 
+-- kernels of matrix libraries multiply, unless their names say that they do not
+class as (
+    select
+        slice_id,
+        family,
+        tensor_core,
+        coalesce(
+            tensor_core,
+            family in ('cublas', 'cutlass', 'cudnn', 'composable_kernel', 'hipblas', 'miopen', 'flash_attention', 'linear_attention')
+        ) as is_product
+    from kernel_occupancy
+    where trace_id = $trace_id
+),
+
 owner as (
     select c.origin, o.*
     from climb as c
@@ -54,11 +68,13 @@ select
         when g.kind = 'memcpy' then 'memory'
         when g.kind <> 'kernel' then 'kept'
         -- a step with so few tokens reads weights and keys more than it multiplies
-        when k.tensor_core and v.kind = 'decode' then 'few_rows'
-        when k.tensor_core then 'matrix'
+        when k.is_product and v.kind = 'decode' then 'few_rows'
+        when k.is_product then 'matrix'
         when k.family in (
             'elementwise', 'copy', 'norm', 'softmax', 'reduce', 'index', 'embedding', 'optimizer', 'kv_cache', 'loss', 'pooling'
         ) then 'memory'
+        -- one query at a time, sums of what several blocks computed; Inductor's and nvFuser's pointwise kernels and reductions
+        when k.tensor_core = false and k.family in ('flash_attention', 'linear_attention', 'triton', 'nvfuser') then 'memory'
         -- a matrix times a vector, sums of split products
         when k.tensor_core = false and regexp_matches(g.name, '(?i)gemv|splitk') then 'memory'
         else 'unknown'
@@ -79,7 +95,7 @@ select
     t.transfer::double as transfer,
     s.group_size
 from gpu_slice as g
-left join kernel_occupancy as k on k.trace_id = g.trace_id and k.slice_id = g.slice_id
+left join class as k on k.slice_id = g.slice_id
 left join launched as l on l.slice_id = g.slice_id
 left join owner as o on o.origin = l.operator_id
 left join serving_step as v on v.trace_id = g.trace_id and g.ts >= v.ts and g.ts < v.ts + v.dur

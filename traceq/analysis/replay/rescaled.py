@@ -48,7 +48,9 @@ class RescaledSteps(NamedTuple):
     """GPU slices of the steps."""
 
 
-def replay_rescaled(connection: duckdb.DuckDBPyConnection, trace_id: int, times: Sequence[RescaledTimes]) -> RescaledSteps:
+def replay_rescaled(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, times: Sequence[RescaledTimes]
+) -> RescaledSteps:
     """Replay the counted steps of a trace with each of `times` (at the least, likely, and at the most).
 
     Raises NothingToReplay without counted steps. The connection gets temp views that hide other traces: open it for this.
@@ -95,6 +97,8 @@ def _rescale(world: ReplayWorld, times: RescaledTimes) -> Scenario:
     changed = replace(weights, dur=weights.dur * factors)
     if times.host != 1:
         # clocks of what was launched before the window hold when that was, and no work of this host
-        gap = np.where(events.is_outside, weights.gap, np.maximum(weights.gap, 0.0) * times.host + np.minimum(weights.gap, 0.0))
+        gap = np.where(
+            events.is_outside, weights.gap, np.maximum(weights.gap, 0.0) * times.host + np.minimum(weights.gap, 0.0)
+        )
         changed = replace(changed, gap=gap, call=weights.call * times.host, lead=weights.lead * times.host)
     return replace(world.baseline, weights=changed)

@@ -138,9 +138,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     told = measure_accuracy(world, marks[0], sum_unexplained(find_critical_path(world.recorded, world.graph)))
     count = len(world.recorded.steps)
     saved = _estimate_saving([spans[0] - span for span in spans[1:4]], told, changes, _most_saved(connection, changes))
-    parts = [
-        max(spans[1] - span, 0.0) / A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)
-    ]
+    parts = [max(spans[1] - span, 0.0) / A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)]
     return ReplayAnswer(
         steps=count,
         recorded_ns=told.span / count,

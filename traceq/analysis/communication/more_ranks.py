@@ -1,0 +1,200 @@
+"""How long collectives would take among another number of ranks: latency and bandwidth of rings and trees.
+
+A ring moves its share of the message over the slowest link and hops from rank to rank; a tree of nodes hops as often as
+it is deep (Thakur et al., "Optimization of Collective Communication Operations in MPICH", 2005). Latencies are those by
+which NCCL chooses between the two (src/graph/tuning.cc).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil, log2, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from traceq.analysis.kernels.ceiling import STREAMED
+from traceq.common.factor_range import FactorRange
+from traceq.database.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Latency of a hop, ns, at the least and at the most, over the protocols and algorithms of NCCL: within a node over NVLink, and
+# between nodes.
+_LINK_HOP = (600.0, 4000.0)
+_NETWORK_HOP = (2700.0, 14000.0)
+
+# What a collective takes to begin, ns, in the same way.
+_BEGIN = (6600.0, 14000.0)
+
+# Of an all-reduce, its reduction and its distribution.
+_PASSES = {"all_reduce": 2}
+
+# Axes whose groups grow with the ranks of a data-parallel job; "world" are all ranks.
+_GROWING = {"dp", "world"}
+
+MOVED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "gather", "scatter")
+
+
+class Fabric(NamedTuple):
+    """What joins ranks: how many share a node, and the bandwidth per rank and direction, GB/s, within and between nodes."""
+
+    ranks_per_node: int
+    link: float | None
+    network: float | None
+
+
+class Collective(NamedTuple):
+    """A row of more_ranks.sql: a collective on the GPU; `transfer` is what it takes when no rank comes late, if known."""
+
+    slice_id: int
+    op: str | None
+    bytes: int | None
+    group_name: str | None
+    group_size: int | None
+    axis: str | None
+    transfer: float | None
+    dur: float
+
+    @property
+    def grows(self) -> bool:
+        """Whether its group grows with the ranks of the job."""
+        return bool(_GROWING & set((self.axis or "").split("+")))
+
+
+class GrownGroup(NamedTuple):
+    """A group that grows, or does not: its axis, its ranks before and then, and its collectives."""
+
+    group_name: str | None
+    axis: str | None
+    ranks: int | None
+    ranks_then: int | None
+    collectives: int
+
+
+class CannotScale(ValueError):
+    """Error for collectives of which it cannot be told how long they would take among more ranks."""
+
+
+class NeedsBandwidth(CannotScale):
+    """Error for a link or a network whose bandwidth has to be given; `option` is link or network."""
+
+    def __init__(self, option: str, ranks: int, nodes: int) -> None:
+        super().__init__(f"{ranks} ranks are on {nodes} nodes")
+        self.option, self.ranks, self.nodes = option, ranks, nodes
+
+
+class _Placed(NamedTuple):
+    """A group of `ranks` on `nodes`, and the bandwidth per rank and direction, GB/s; None if it is not known."""
+
+    ranks: int
+    nodes: int
+    bandwidth: float | None
+
+
+def read_collectives(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[Collective]:
+    """Read the collectives of a trace."""
+    found = connection.execute(statement("analysis/communication/more_ranks.sql"), {"trace_id": trace_id}).fetchall()
+    return [Collective(*row) for row in found]
+
+
+def group_collectives(collectives: Iterable[Collective], ranks: int, ranks_then: int) -> list[GrownGroup]:
+    """Return the groups of the collectives, those that grow first, with their ranks before and then."""
+    counts: dict[tuple[str | None, str | None, int | None, bool], int] = {}
+    for one in collectives:
+        key = (one.group_name, one.axis, one.group_size, one.grows)
+        counts[key] = counts.get(key, 0) + 1
+    found = [
+        GrownGroup(name, axis, size, _grow(size, ranks, ranks_then) if size and grows else size, count)
+        for (name, axis, size, grows), count in counts.items()
+    ]
+    return sorted(found, key=lambda group: (group.ranks == group.ranks_then, -group.collectives))
+
+
+def price_collectives(
+    collectives: Iterable[Collective], ranks: int, ranks_then: int, now: Fabric, then: Fabric
+) -> dict[int, FactorRange]:
+    """Return by slice_id the factors of the transfers of collectives whose groups grow with the job's ranks.
+
+    The message stays as it is: gradients and parameters do not depend on how many ranks share the data. Raises
+    CannotScale where bytes or sizes of such groups are not known, NeedsBandwidth where a bandwidth is.
+    """
+    found = {}
+    for one in collectives:
+        if not one.grows:
+            continue
+        if one.bytes is None or one.group_size is None or one.op not in MOVED:
+            raise CannotScale(
+                f"the bytes or the group of a data-parallel {one.op or 'collective'} are not in the trace"
+            )
+        others = max(ranks // one.group_size, 1)
+        size = _grow(one.group_size, ranks, ranks_then)
+        here, there = _place(one.group_size, others, now), _place(size, others, then)
+        moved = min(one.dur, one.dur if one.transfer is None else one.transfer)
+        found[one.slice_id] = _price(one.op, one.bytes, moved, here, there)
+    return found
+
+
+def _grow(size: int, ranks: int, ranks_then: int) -> int:
+    """Return the size of a group that grows as the job does. Raises CannotScale if that is no whole number."""
+    grown, rest = divmod(size * ranks_then, ranks)
+    if rest or not grown:
+        others = max(ranks // size, 1)
+        raise CannotScale(f"a job of copies of {others} ranks cannot have {ranks_then}: give a multiple of {others}")
+    return grown
+
+
+def _place(size: int, others: int, fabric: Fabric) -> _Placed:
+    """Return a group on its nodes; `others` ranks of the job lie between two of its own."""
+    together = max(fabric.ranks_per_node // others, 1)
+    nodes = ceil(size / together)
+    if nodes <= 1:
+        return _Placed(size, 1, fabric.link)
+    between = None if fabric.network is None else fabric.network * min(together, size)
+    limits = [limit for limit in (between, fabric.link if together > 1 else None) if limit is not None]
+    return _Placed(size, nodes, min(limits) if between is not None else None)
+
+
+def _price(op: str, bytes_: int, moved: float, now: _Placed, then: _Placed) -> FactorRange:
+    """Return the factor of a transfer that takes `moved` ns in the first group, in the second one."""
+    if then.ranks == now.ranks and then.nodes == now.nodes:
+        return FactorRange(1, 1, 1)
+    if then.ranks <= 1 or not moved:
+        return FactorRange(0, 0, 0)
+    early, late = _latency(op, then, 0), _latency(op, then, 1)
+    first = (_latency(op, now, 0), _latency(op, now, 1))
+    usual, usual_now = sqrt(early * late), sqrt(first[0] * first[1])
+    if (then.nodes > 1) == (now.nodes > 1):
+        # the same links, of which the trace says how fast they are
+        grown = _sent(op, then.ranks) / _sent(op, now.ranks)
+        if now.bandwidth and then.bandwidth:
+            grown *= now.bandwidth / then.bandwidth
+        # no transfer was shorter than its latency, so that of the trace limits how much of it is latency
+        times = [
+            late_or_early * min(1, moved / latency) + max(moved - latency, 0) * grown
+            for late_or_early, latency in ((early, first[0]), (usual, usual_now), (late, first[1]))
+        ]
+        return FactorRange(min(times) / moved, times[1] / moved, max(times) / moved)
+    if then.bandwidth is None:
+        raise NeedsBandwidth("network" if then.nodes > 1 else "link", then.ranks, then.nodes)
+    sent = _sent(op, then.ranks) * bytes_ / then.bandwidth
+    low, likely, high = early + sent, usual + sent / sqrt(STREAMED), late + sent / STREAMED
+    return FactorRange(low / moved, likely / moved, high / moved)
+
+
+def _sent(op: str, ranks: int) -> float:
+    """Return what a rank sends in a ring, as a share of the message: nccl-tests' factors."""
+    if op in ("broadcast", "reduce"):
+        return 1
+    return _PASSES.get(op, 1) * (ranks - 1) / ranks
+
+
+def _latency(op: str, group: _Placed, slowest: int) -> float:
+    """Return the latency of a collective, ns, at the least (0) or at the most (1): of a ring or a tree, whichever is less."""
+    passes = _PASSES.get(op, 1)
+    inside, between = _LINK_HOP[slowest], _NETWORK_HOP[slowest]
+    hops = passes * (group.nodes - 1)
+    ring = (passes * (group.ranks - 1) - hops) * inside + hops * between
+    if op != "all_reduce":
+        return _BEGIN[slowest] + ring
+    tree = passes * ((group.ranks / group.nodes - 1) * inside + log2(group.nodes) * between)
+    return _BEGIN[slowest] + min(ring, tree)
