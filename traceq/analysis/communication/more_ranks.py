@@ -7,12 +7,13 @@ which NCCL chooses between the two (src/graph/tuning.cc).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import ceil, log2, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from traceq.analysis.kernels.ceiling import STREAMED
-from traceq.common.factor_range import FactorRange
+from traceq.analysis.kernels.other_gpu import Rescaled, scale_part
+from traceq.common.factor_range import SAME, FactorRange
 from traceq.database.sql import statement
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class Collective(NamedTuple):
     axis: str | None
     transfer: float | None
     dur: float
+
+    @property
+    def moved(self) -> float:
+        """Its time without waiting for other ranks as far as that is known, ns."""
+        return min(self.dur, self.dur if self.transfer is None else self.transfer)
 
     @property
     def grows(self) -> bool:
@@ -129,8 +135,16 @@ def price_collectives(
         others = max(ranks // one.group_size, 1)
         size = _grow(one.group_size, ranks, ranks_then)
         here, there = _place(one.group_size, others, now), _place(size, others, then)
-        moved = min(one.dur, one.dur if one.transfer is None else one.transfer)
-        found[one.slice_id] = _price(one.op, one.bytes, moved, here, there)
+        found[one.slice_id] = _price(one.op, one.bytes, one.moved, here, there)
+    return found
+
+
+def rescale_exchanges(collectives: Iterable[Collective], factors: Mapping[int, FactorRange]) -> list[Rescaled]:
+    """Return the time of each collective on the same GPU, where its transfer changes by a factor; all others are kept."""
+    found = []
+    for one in collectives:
+        then = scale_part(one.dur - one.moved, one.moved, factors.get(one.slice_id, SAME), SAME)
+        found.append(Rescaled(one.slice_id, "communication", one.dur, then))
     return found
 
 
@@ -160,25 +174,41 @@ def _price(op: str, bytes_: int, moved: float, now: _Placed, then: _Placed) -> F
         return FactorRange(1, 1, 1)
     if then.ranks <= 1 or not moved:
         return FactorRange(0, 0, 0)
-    early, late = _latency(op, then, 0), _latency(op, then, 1)
-    first = (_latency(op, now, 0), _latency(op, now, 1))
-    usual, usual_now = sqrt(early * late), sqrt(first[0] * first[1])
+    grown = _scale_recorded(op, moved, now, then)
     if (then.nodes > 1) == (now.nodes > 1):
-        # the same links, of which the trace says how fast they are
-        grown = _sent(op, then.ranks) / _sent(op, now.ranks)
-        if now.bandwidth and then.bandwidth:
-            grown *= now.bandwidth / then.bandwidth
-        # no transfer was shorter than its latency, so that of the trace limits how much of it is latency
-        times = [
-            late_or_early * min(1, moved / latency) + max(moved - latency, 0) * grown
-            for late_or_early, latency in ((early, first[0]), (usual, usual_now), (late, first[1]))
-        ]
-        return FactorRange(min(times) / moved, times[1] / moved, max(times) / moved)
-    if then.bandwidth is None:
-        raise NeedsBandwidth("network" if then.nodes > 1 else "link", then.ranks, then.nodes)
-    sent = _sent(op, then.ranks) * bytes_ / then.bandwidth
-    low, likely, high = early + sent, usual + sent / sqrt(STREAMED), late + sent / STREAMED
-    return FactorRange(low / moved, likely / moved, high / moved)
+        # an unknown part of it may have been waiting for ranks: then only what the model adds comes on top
+        known = _model_time(op, bytes_, now), _model_time(op, bytes_, then)
+        added = grown.low if None in known else moved + max(known[1].low - known[0].low, 0.0)
+        times = FactorRange(min(grown.low, added), grown.likely, grown.high)
+    else:
+        model = _model_time(op, bytes_, then)
+        if model is None:
+            raise NeedsBandwidth("network" if then.nodes > 1 else "link", then.ranks, then.nodes)
+        # what is slower than its links now will hardly be faster on more nodes
+        slower = grown if then.nodes > 1 else model
+        times = FactorRange(model.low, max(model.likely, slower.likely), max(model.high, slower.high))
+    return FactorRange(*(time / moved for time in times))
+
+
+def _scale_recorded(op: str, moved: float, now: _Placed, then: _Placed) -> FactorRange:
+    """Return the time of a transfer of `moved` ns among other ranks if the links are as fast as the trace shows, ns."""
+    grown = _sent(op, then.ranks) / _sent(op, now.ranks)
+    if (then.nodes > 1) == (now.nodes > 1) and now.bandwidth and then.bandwidth:
+        grown *= now.bandwidth / then.bandwidth
+    times = []
+    for first, second in zip(_latencies(op, now), _latencies(op, then), strict=True):
+        # no transfer was shorter than its latency: the recorded one limits how much of it that is
+        times.append(second * min(1, moved / first) + max(moved - first, 0) * grown)
+    return FactorRange(min(times), times[1], max(times))
+
+
+def _model_time(op: str, bytes_: int, group: _Placed) -> FactorRange | None:
+    """Return the time of a collective by latency and bandwidth alone, ns; None where the bandwidth is not known."""
+    if group.bandwidth is None:
+        return None
+    sent = _sent(op, group.ranks) * bytes_ / group.bandwidth
+    low, likely, high = _latencies(op, group)
+    return FactorRange(low + sent, likely + sent / sqrt(STREAMED), high + sent / STREAMED)
 
 
 def _sent(op: str, ranks: int) -> float:
@@ -188,8 +218,14 @@ def _sent(op: str, ranks: int) -> float:
     return _PASSES.get(op, 1) * (ranks - 1) / ranks
 
 
-def _latency(op: str, group: _Placed, slowest: int) -> float:
-    """Return the latency of a collective, ns, at the least (0) or at the most (1): of a ring or a tree, whichever is less."""
+def _latencies(op: str, group: _Placed) -> FactorRange:
+    """Return the latency of a collective, ns: of a ring or a tree, whichever is less."""
+    early, late = (_add_hops(op, group, slowest) for slowest in (0, 1))
+    return FactorRange(early, sqrt(early * late), late)
+
+
+def _add_hops(op: str, group: _Placed, slowest: int) -> float:
+    """Return the latency of a collective with the least (0) or the most (1) latency of a hop, ns."""
     passes = _PASSES.get(op, 1)
     inside, between = _LINK_HOP[slowest], _NETWORK_HOP[slowest]
     hops = passes * (group.nodes - 1)

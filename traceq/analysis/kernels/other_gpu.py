@@ -191,13 +191,19 @@ def rescale_work(pair: GpuPair, read: WorkRead, exchanges: Mapping[int, FactorRa
     return found
 
 
+def scale_part(kept: float, scaled: float, factor: FactorRange, start: FactorRange) -> FactorRange:
+    """Return the time of a part that is kept but for `start`, and another that changes by the factor; ns."""
+    low, likely, high = (kept * first + scaled * second for first, second in zip(start, factor, strict=True))
+    return FactorRange(low, likely, high)
+
+
 def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: FactorRange) -> Rescaled:
     """Return the time of a GPU slice on the other GPU; `share` as of its operator, if that has a cost."""
     if one.work == "communication":
         # between boards there is a network, which stays
         factor = pair.link_factor(one.work) if 1 < (one.group_size or 0) <= BOARD else None
         moved = min(one.dur, one.dur if one.transfer is None else one.transfer)
-        then = _add_kept(one.dur - moved, moved, (factor or SAME).times(exchange), SAME)
+        then = scale_part(one.dur - moved, moved, (factor or SAME).times(exchange), SAME)
         return Rescaled(one.slice_id, "communication", one.dur, then)
     if one.work in ("host_copy", "peer_copy"):
         factor = pair.link_factor(one.work) or SAME
@@ -206,17 +212,17 @@ def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: Fa
             factor = FactorRange(min(1, factor.low), 1, max(1, factor.high))
         part: Part = "host_copy" if one.work == "host_copy" else "peer_copy"
         start = min(one.dur, USUAL_START)
-        return Rescaled(one.slice_id, part, one.dur, _add_kept(start, one.dur - start, factor, SAME))
+        return Rescaled(one.slice_id, part, one.dur, scale_part(start, one.dur - start, factor, SAME))
     if one.work == "kept":
         return Rescaled(one.slice_id, "kept", one.dur, FactorRange(one.dur, one.dur, one.dur))
     limit, factor = _find_factor(pair, one, share)
     if factor is None:
         return Rescaled(one.slice_id, "kept", one.dur, FactorRange(one.dur, one.dur, one.dur))
     start = min(one.dur, USUAL_START)
-    usual = _add_kept(start, one.dur - start, factor, pair.start_factor())
+    usual = scale_part(start, one.dur - start, factor, pair.start_factor())
     least = min(one.dur, LEAST_START)
     # how much of a kernel is its start is not known: it may be all of it, or next to nothing
-    scaled = _add_kept(least, one.dur - least, factor, pair.start_factor())
+    scaled = scale_part(least, one.dur - least, factor, pair.start_factor())
     then = FactorRange(min(usual.low, scaled.low), usual.likely, max(usual.high, scaled.high))
     return Rescaled(one.slice_id, "start" if one.dur <= USUAL_START else limit, one.dur, then)
 
@@ -269,12 +275,6 @@ def _limit_of(ceiling: Ceiling) -> Limit:
     if ceiling.limit == "memory":
         return "memory"
     return "matrix" if ceiling.limit in ("peak", "tiles") else "unknown"
-
-
-def _add_kept(kept: float, scaled: float, factor: FactorRange, start: FactorRange) -> FactorRange:
-    """Return the time of a part that is kept but for `start`, and another that changes by the factor; ns."""
-    low, likely, high = (kept * first + scaled * second for first, second in zip(start, factor, strict=True))
-    return FactorRange(low, likely, high)
 
 
 def _divide_shares(now: tuple[float, float], then: tuple[float, float]) -> FactorRange:
