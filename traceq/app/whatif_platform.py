@@ -29,6 +29,7 @@ from traceq.app.trace_selection import select_traces
 from traceq.app.view import View
 from traceq.app.whatif_platform_request import PlatformRequest
 from traceq.common.factor_range import FactorRange
+from traceq.common.units import share
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import run_interruptibly
@@ -37,7 +38,7 @@ from traceq.reports.document import Block
 from traceq.reports.renderers.whatif_to_json import platform_to_json
 from traceq.reports.whatif.answer import TimePart
 from traceq.reports.whatif.platform import PlatformAnswer, PlatformCost, PlatformGroup, PlatformPart
-from traceq.reports.whatif.platform_words import compose_platform, order_parts
+from traceq.reports.whatif.platform_words import PARTS, compose_platform, order_parts
 
 if TYPE_CHECKING:
     import duckdb
@@ -47,6 +48,9 @@ _LACKING = (
     " (traceq ingest --axes says which groups are)"
 )
 _ALONE = "the trace has no collectives, so what ranks would exchange is not known"
+
+# Of the work of the GPU, what may keep its time as no limit of it is published: more, and nothing can be told.
+_MOST_KEPT = 0.05
 
 # What the replay leaves out: as in savings.py.
 _MARGIN = 0.02
@@ -151,6 +155,11 @@ def _predict(
         except NothingToReplay as error:
             return PlatformView(replace(empty, reason=str(error)))
     answer = _fill_answer(empty, steps, rescaled)
+    kept, whole = (sum(part.dur_ns for part in answer.parts if part.part in parts) for parts in (("kept",), PARTS))
+    if pair is not None and kept > _MOST_KEPT * whole:
+        both = f"{pair.now.model} and {pair.then.model}"
+        lacking = f"no data sheet says how fast both {both} are at {share(kept / whole)} of the work"
+        return PlatformView(replace(empty, steps=answer.steps, recorded_ns=answer.recorded_ns, reason=lacking))
     costs = ask(connection, statement("reports/sql/whatif_platform_cost.sql"), trace_id=facts.trace_id)
     assumed = tuple(_list_assumptions(pair, request, host, rescaled))
     return PlatformView(replace(answer, costs=tuple(_list_costs(answer, costs)), assumed=assumed))
@@ -187,8 +196,10 @@ def _sum_parts(rescaled: Iterable[Rescaled], steps: RescaledSteps) -> tuple[Plat
         if one.slice_id in steps.slice_ids:
             values = sums.setdefault(one.part, [0.0] * 5)
             for place, value in enumerate((1, one.dur, *one.then)):
-                values[place] += value / steps.steps
-    return order_parts([PlatformPart(part, *values) for part, values in sums.items()])
+                values[place] += value
+    return order_parts(
+        [PlatformPart(part, *(value / steps.steps for value in values)) for part, values in sums.items()]
+    )
 
 
 def _list_costs(answer: PlatformAnswer, rows: Iterable[dict[str, object]]) -> Iterable[PlatformCost]:

@@ -13,11 +13,11 @@ from traceq.app.whatif_request import WhatIfRequest
 from traceq.cli import completion
 from traceq.cli._options import (
     F,
+    declare_ranks,
     document_options,
     explicit_options,
     finding_option,
     gather,
-    ranks_option,
     read_options,
 )
 from traceq.cli._output import write_view
@@ -57,7 +57,7 @@ def _change_option(name: str, metavar: str, type_: type | tuple[type, ...], help
 @click.option("--list", "lists", is_flag=True, help="List what can be changed in this trace.")
 @click.option("--trace", type=int, metavar="N", help="Use the trace with this trace_id. [default: the first]")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Use the trace of this rank.")
-@ranks_option
+@declare_ranks("In a job of N ranks: 64; or with `like median` these ranks: 0,6.")
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="With `like median`: all ranks of this host.")
 @click.option(
     "--gpu", metavar="NAME", shell_complete=completion.complete_gpus, help="On another GPU, as B200, or A100 80GB."

@@ -177,9 +177,9 @@ def _price(op: str, bytes_: int, moved: float, now: _Placed, then: _Placed) -> F
     grown = _scale_recorded(op, moved, now, then)
     if (then.nodes > 1) == (now.nodes > 1):
         # an unknown part of it may have been waiting for ranks: then only what the model adds comes on top
-        known = _model_time(op, bytes_, now), _model_time(op, bytes_, then)
-        added = grown.low if None in known else moved + max(known[1].low - known[0].low, 0.0)
-        times = FactorRange(min(grown.low, added), grown.likely, grown.high)
+        first, second = _model_time(op, bytes_, now), _model_time(op, bytes_, then)
+        added = 0.0 if first is None or second is None else max(second.low - first.low, 0.0)
+        times = FactorRange(min(grown.low, moved + added), grown.likely, grown.high)
     else:
         model = _model_time(op, bytes_, then)
         if model is None:

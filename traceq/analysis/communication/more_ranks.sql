@@ -1,4 +1,5 @@
 -- Collectives with what tells how long they would take among more ranks: operation, bytes, group, and its axis of parallelism.
+-- reads: collective_slice, process_group
 select
     s.slice_id,
     s.op,

@@ -133,7 +133,7 @@ class GpuPair:
             ratio = _divide(_peak_of(self.now, arithmetic), _peak_of(self.then, arithmetic))
         else:
             memory, matrix = self.limit_factor("memory", arithmetic), self.limit_factor("matrix", arithmetic)
-            return memory.join(matrix) if memory and matrix else memory or matrix
+            return memory.join(matrix) if memory and matrix else None
         return None if ratio is None else FactorRange(ratio, ratio, ratio).times(self.library_factor(library or limit))
 
     def is_below_ridge(self, tokens: int, arithmetic: str) -> bool:
@@ -213,8 +213,6 @@ def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: Fa
         part: Part = "host_copy" if one.work == "host_copy" else "peer_copy"
         start = min(one.dur, USUAL_START)
         return Rescaled(one.slice_id, part, one.dur, scale_part(start, one.dur - start, factor, SAME))
-    if one.work == "kept":
-        return Rescaled(one.slice_id, "kept", one.dur, FactorRange(one.dur, one.dur, one.dur))
     limit, factor = _find_factor(pair, one, share)
     if factor is None:
         return Rescaled(one.slice_id, "kept", one.dur, FactorRange(one.dur, one.dur, one.dur))

@@ -1,6 +1,7 @@
 -- What says how long the work of a trace's GPUs would take on another one: of each kernel, copy and memset the operator whose
 -- cost it bears, else what its name tells.
--- reads: _costed_operator
+-- reads: _costed_operator, collective_slice, device_activity, graph_kernel, graph_operator, kernel_occupancy, operator_cost
+-- reads: serving_mark, step
 with recursive
 launched as (
     select
@@ -66,7 +67,8 @@ select
         when g.kind = 'memcpy' and g.copy_kind in ('h2d', 'd2h') then 'host_copy'
         when g.kind = 'memcpy' and (g.copy_kind = 'p2p' or g.src_device <> g.dst_device) then 'peer_copy'
         when g.kind = 'memcpy' then 'memory'
-        when g.kind <> 'kernel' then 'kept'
+        -- a CUDA graph that was recorded as a whole
+        when g.kind <> 'kernel' then 'unknown'
         -- a step with so few tokens reads weights and keys more than it multiplies
         when k.is_product and v.kind = 'decode' then 'few_rows'
         when k.is_product then 'matrix'
@@ -82,8 +84,9 @@ select
     case
         when regexp_matches(g.name, '(?i)fp8|e4m3|e5m2|a8w8|w8a8') then 'fp8'
         when regexp_matches(g.name, '(?i)(^|[^a-z])tf32') then 'tf32'
-        when k.tensor_core = false then 'fp32'
-        else 'bf16'
+        when regexp_matches(g.name, '(?i)double|dgemm|f64|fp64') then 'fp64'
+        when k.is_product and k.tensor_core is distinct from false or g.kind <> 'kernel' then 'bf16'
+        else 'fp32'
     end as arithmetic,
     coalesce(g.kind = 'memcpy' and 'pageable' in (g.src_memory, g.dst_memory), false) as is_pageable,
     v.new_tokens as tokens,

@@ -84,7 +84,11 @@ class PlatformAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return _share_of_host(self.limits_before)
 
 
+# Idle time that no work of the host causes, or none that is known.
+_NOT_HOST = ("idle_dependency", "idle_earlier_work", "idle_launch_latency", "idle_unattributed")
+
+
 def _share_of_host(limits: tuple[TimePart, ...]) -> float | None:
     whole = sum(part.dur_ns for part in limits)
-    waits = sum(part.dur_ns for part in limits if part.name.startswith("idle_") and part.name != "idle_dependency")
+    waits = sum(part.dur_ns for part in limits if part.name.startswith("idle_") and part.name not in _NOT_HOST)
     return waits / whole if whole else None

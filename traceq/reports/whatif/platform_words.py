@@ -10,7 +10,7 @@ from traceq.reports.document import Block, Facts, Heading, Items, Name, Spans, V
 from traceq.reports.whatif.answer import TimePart
 from traceq.reports.whatif.platform import PlatformAnswer, PlatformCost, PlatformGroup, PlatformPart
 
-_PARTS = {
+PARTS = {
     "matrix": "kernels limited by arithmetic",
     "memory": "kernels limited by memory",
     "unknown": "kernels limited by either",
@@ -24,7 +24,7 @@ _PARTS = {
 # Rows of the table of the critical path.
 _LIMITS = 4
 # A step that changes by less than this share does not change.
-_NOTHING = 0.005
+_NOTHING = 0.01
 
 
 def compose_platform(found: PlatformAnswer) -> Iterator[Block]:
@@ -36,7 +36,7 @@ def compose_platform(found: PlatformAnswer) -> Iterator[Block]:
         yield make_table(
             found.parts,
             {
-                "work of the GPU": lambda part: _PARTS.get(part.part, part.part),
+                "work of the GPU": lambda part: PARTS.get(part.part, part.part),
                 "slices": lambda part: short(part.slices),
                 "per step": lambda part: duration(round(part.dur_ns)),
                 "then": lambda part: duration(round(part.likely_ns)),
