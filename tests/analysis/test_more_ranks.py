@@ -39,6 +39,11 @@ def test_a_ring_sends_its_share_of_the_message():
     assert price(make_collective("broadcast"), 2, 8).likely == pytest.approx(1, rel=0.02)
 
 
+def test_another_gpus_links_count_within_a_node():
+    assert price(make_collective(), 2, 2, then=Fabric(8, 200.0, None)).likely == pytest.approx(1 / 2, rel=0.02)
+    assert price(make_collective(), 2, 2) == (1, 1, 1)
+
+
 def test_at_the_least_only_what_the_links_need_comes_on_top():
     # 1 ms more for the message at 100 GB/s three quarters more often; the rest of it may have been waiting
     assert price(make_collective(dur=20 * MS), 2, 8).low == pytest.approx(1 + 0.75 / 20, rel=0.01)

@@ -170,7 +170,7 @@ def _place(size: int, others: int, fabric: Fabric) -> _Placed:
 
 def _price(op: str, bytes_: int, moved: float, now: _Placed, then: _Placed) -> FactorRange:
     """Return the factor of a transfer that takes `moved` ns in the first group, in the second one."""
-    if then.ranks == now.ranks and then.nodes == now.nodes:
+    if then == now:
         return FactorRange(1, 1, 1)
     if then.ranks <= 1 or not moved:
         return FactorRange(0, 0, 0)

@@ -176,7 +176,7 @@ def read_work(connection: duckdb.DuckDBPyConnection, trace_id: int) -> WorkRead:
 def rescale_work(pair: GpuPair, read: WorkRead, exchanges: Mapping[int, FactorRange] | None = None) -> list[Rescaled]:
     """Return the time of each GPU slice on the other GPU; where a figure is not published it is kept.
 
-    `exchanges` are further factors of the transfers of collectives, by slice_id.
+    `exchanges` are factors of the transfers of collectives, by slice_id, that hold for them instead of that of the link.
     """
     known: dict[tuple[int, str | None], _Share | None] = {}
     found = []
@@ -187,7 +187,7 @@ def rescale_work(pair: GpuPair, read: WorkRead, exchanges: Mapping[int, FactorRa
             if key not in known:
                 known[key] = _compare_ceilings(pair, read.costs[one.signature], one, read.sizes)
             share = known[key]
-        found.append(_rescale_one(pair, one, share, (exchanges or {}).get(one.slice_id, SAME)))
+        found.append(_rescale_one(pair, one, share, (exchanges or {}).get(one.slice_id)))
     return found
 
 
@@ -197,13 +197,18 @@ def scale_part(kept: float, scaled: float, factor: FactorRange, start: FactorRan
     return FactorRange(low, likely, high)
 
 
-def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: FactorRange) -> Rescaled:
-    """Return the time of a GPU slice on the other GPU; `share` as of its operator, if that has a cost."""
+def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: FactorRange | None) -> Rescaled:
+    """Return the time of a GPU slice on the other GPU; `share` as of its operator, if that has a cost.
+
+    `exchange` is the factor of a collective's transfer, None for that of the link.
+    """
     if one.work == "communication":
         # between boards there is a network, which stays
-        factor = pair.link_factor(one.work) if 1 < (one.group_size or 0) <= BOARD else None
+        factor = exchange
+        if factor is None and 1 < (one.group_size or 0) <= BOARD:
+            factor = pair.link_factor(one.work)
         moved = min(one.dur, one.dur if one.transfer is None else one.transfer)
-        then = scale_part(one.dur - moved, moved, (factor or SAME).times(exchange), SAME)
+        then = scale_part(one.dur - moved, moved, factor or SAME, SAME)
         return Rescaled(one.slice_id, "communication", one.dur, then)
     if one.work in ("host_copy", "peer_copy"):
         factor = pair.link_factor(one.work) or SAME
