@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from traceq.analysis.communication.more_ranks import (
     CannotScale,
-    Collective,
     Fabric,
     NeedsBandwidth,
+    RecordedCollective,
     group_collectives,
     price_collectives,
 )
@@ -24,7 +24,7 @@ BOARD = Fabric(8, 100.0, None)
 
 
 def make_collective(op="all_reduce", size=2, axis="dp", dur=2 * MS, bytes_=BYTES, transfer=None, slice_id=1):
-    return Collective(slice_id, op, bytes_, "grads", size, axis, transfer, dur)
+    return RecordedCollective(slice_id, op, bytes_, "grads", size, axis, transfer, dur)
 
 
 def price(one, ranks, ranks_then, fabric=BOARD, then=None):

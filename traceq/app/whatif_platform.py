@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from traceq.analysis.communication.more_ranks import (
     CannotScale,
-    Collective,
     Fabric,
     NeedsBandwidth,
+    RecordedCollective,
     group_collectives,
     price_collectives,
     read_collectives,
@@ -68,8 +68,8 @@ class PlatformView(View[PlatformAnswer]):
         return platform_to_json(self.content)
 
 
-class _TraceFacts(NamedTuple):
-    """What an answer needs of a trace: its id, file, rank and ranks of the job, and its GPU, or why that is not known."""
+class _PlatformTrace(NamedTuple):
+    """The trace of an answer: its id, file, rank and ranks of the job, and its GPU, or why that is not known."""
 
     trace_id: int
     file: str
@@ -96,10 +96,10 @@ def whatif_platform(
         raise WrongUse("Give --gpu NAME, --ranks N, or both.")
     host = request.parse_host_factor()
     with open_source(source, "replayed", read) as connection:
-        return run_interruptibly(connection, lambda: _predict(connection, request, host, trace, rank))
+        return run_interruptibly(connection, lambda: _predict_steps(connection, request, host, trace, rank))
 
 
-def _predict(
+def _predict_steps(
     connection: duckdb.DuckDBPyConnection,
     request: PlatformRequest,
     host: FactorRange,
@@ -134,7 +134,7 @@ def _predict(
     if request.ranks is not None:
         empty = replace(empty, groups=_describe_groups(collectives, facts.world_size or 1, request.ranks))
         try:
-            exchanges = _price(collectives, facts, then, request)
+            exchanges = _price_exchanges(collectives, facts, then, request)
         except CannotScale as error:
             return PlatformView(replace(empty, reason=str(error)))
         if not exchanges:
@@ -243,8 +243,8 @@ def _list_assumptions(
         yield "Waits for other ranks stay as recorded, and so do groups of other axes and of unknown axis."
 
 
-def _price(
-    collectives: Sequence[Collective], facts: _TraceFacts, then: KnownGpu | None, request: PlatformRequest
+def _price_exchanges(
+    collectives: Sequence[RecordedCollective], facts: _PlatformTrace, then: KnownGpu | None, request: PlatformRequest
 ) -> dict[int, FactorRange]:
     """Return the factors of the collectives among the other ranks. Raises WrongUse where a bandwidth has to be given."""
     here, there = (
@@ -267,7 +267,9 @@ def _price(
         ) from None
 
 
-def _describe_groups(collectives: Sequence[Collective], ranks: int, ranks_then: int) -> tuple[PlatformGroup, ...]:
+def _describe_groups(
+    collectives: Sequence[RecordedCollective], ranks: int, ranks_then: int
+) -> tuple[PlatformGroup, ...]:
     """Return the groups of the trace, with their ranks now and then. Raises WrongUse for a number that no group can have."""
     try:
         return tuple(PlatformGroup(*group) for group in group_collectives(collectives, ranks, ranks_then))
@@ -277,7 +279,7 @@ def _describe_groups(collectives: Sequence[Collective], ranks: int, ranks_then: 
 
 def _read_facts(
     connection: duckdb.DuckDBPyConnection, models: Sequence[KnownGpu], trace: int | None, rank: int | None
-) -> _TraceFacts:
+) -> _PlatformTrace:
     """Return what an answer needs of the trace. Raises WrongUse without a trace or work of a GPU."""
     chosen = () if trace is None else (trace,)
     trace_id = next(iter(select_traces(connection, chosen, rank)), None)
@@ -289,7 +291,7 @@ def _read_facts(
     if not gpus:
         raise WrongUse(f"Trace {trace_id} has no work of a GPU, so another platform changes nothing.")
     gpu, unknown = _identify_gpu(gpus, models)
-    return _TraceFacts(trace_id, PurePath(row["path"]).name, row["rank"], row["world_size"], gpu, unknown)
+    return _PlatformTrace(trace_id, PurePath(row["path"]).name, row["rank"], row["world_size"], gpu, unknown)
 
 
 def _identify_gpu(gpus: Sequence[dict[str, Any]], models: Sequence[KnownGpu]) -> tuple[KnownGpu | None, str]:

@@ -20,7 +20,7 @@ _RANKS_PER_NODE = 8
 
 
 class PlatformRequest(NamedTuple):
-    """Another GPU by name, another number of ranks, and what is known of the host and of what joins the ranks.
+    """Another GPU by name, another number of ranks, and figures of the host and of the links between ranks.
 
     `host_factor` is LOW-HIGH or one number: how much longer the host takes; `link` and `network` are GB/s per rank and
     direction, within a node of `ranks_per_node` and between nodes.

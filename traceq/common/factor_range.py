@@ -13,11 +13,11 @@ class FactorRange(NamedTuple):
     likely: float
     high: float
 
-    def times(self, other: FactorRange) -> FactorRange:
+    def multiply_by(self, other: FactorRange) -> FactorRange:
         """Return the product of two ranges of positive factors that do not depend on each other."""
         return FactorRange(self.low * other.low, self.likely * other.likely, self.high * other.high)
 
-    def join(self, other: FactorRange) -> FactorRange:
+    def join_range(self, other: FactorRange) -> FactorRange:
         """Return the range that holds both; likely is their geometric mean."""
         return FactorRange(min(self.low, other.low), sqrt(self.likely * other.likely), max(self.high, other.high))
 

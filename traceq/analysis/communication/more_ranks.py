@@ -1,7 +1,7 @@
-"""How long collectives would take among another number of ranks: latency and bandwidth of rings and trees.
+"""Price collectives among another number of ranks, by latency and bandwidth of rings and trees.
 
 A ring moves its share of the message over the slowest link and hops from rank to rank; a tree of nodes hops as often as
-it is deep (Thakur et al., "Optimization of Collective Communication Operations in MPICH", 2005). Latencies are those by
+it is deep (Thakur et al., "Optimization of RecordedCollective Communication Operations in MPICH", 2005). Latencies are those by
 which NCCL chooses between the two (src/graph/tuning.cc).
 """
 
@@ -37,14 +37,14 @@ MOVED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"
 
 
 class Fabric(NamedTuple):
-    """What joins ranks: how many share a node, and the bandwidth per rank and direction, GB/s, within and between nodes."""
+    """Links between ranks: ranks of a node, and the bandwidth per rank and direction, GB/s, within and between nodes."""
 
     ranks_per_node: int
     link: float | None
     network: float | None
 
 
-class Collective(NamedTuple):
+class RecordedCollective(NamedTuple):
     """A row of more_ranks.sql: a collective on the GPU; `transfer` is what it takes when no rank comes late, if known."""
 
     slice_id: int
@@ -57,12 +57,12 @@ class Collective(NamedTuple):
     dur: float
 
     @property
-    def moved(self) -> float:
+    def transfer_dur(self) -> float:
         """Its time without waiting for other ranks as far as that is known, ns."""
         return min(self.dur, self.dur if self.transfer is None else self.transfer)
 
     @property
-    def grows(self) -> bool:
+    def is_growing(self) -> bool:
         """Whether its group grows with the ranks of the job."""
         return bool(_GROWING & set((self.axis or "").split("+")))
 
@@ -97,27 +97,27 @@ class _Placed(NamedTuple):
     bandwidth: float | None
 
 
-def read_collectives(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[Collective]:
+def read_collectives(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[RecordedCollective]:
     """Read the collectives of a trace."""
     found = connection.execute(statement("analysis/communication/more_ranks.sql"), {"trace_id": trace_id}).fetchall()
-    return [Collective(*row) for row in found]
+    return [RecordedCollective(*row) for row in found]
 
 
-def group_collectives(collectives: Iterable[Collective], ranks: int, ranks_then: int) -> list[GrownGroup]:
+def group_collectives(collectives: Iterable[RecordedCollective], ranks: int, ranks_then: int) -> list[GrownGroup]:
     """Return the groups of the collectives, those that grow first, with their ranks before and then."""
     counts: dict[tuple[str | None, str | None, int | None, bool], int] = {}
     for one in collectives:
-        key = (one.group_name, one.axis, one.group_size, one.grows)
+        key = (one.group_name, one.axis, one.group_size, one.is_growing)
         counts[key] = counts.get(key, 0) + 1
     found = [
-        GrownGroup(name, axis, size, _grow(size, ranks, ranks_then) if size and grows else size, count)
+        GrownGroup(name, axis, size, _grow_group(size, ranks, ranks_then) if size and grows else size, count)
         for (name, axis, size, grows), count in counts.items()
     ]
     return sorted(found, key=lambda group: (group.ranks == group.ranks_then, -group.collectives))
 
 
 def price_collectives(
-    collectives: Iterable[Collective], ranks: int, ranks_then: int, now: Fabric, then: Fabric
+    collectives: Iterable[RecordedCollective], ranks: int, ranks_then: int, now: Fabric, then: Fabric
 ) -> dict[int, FactorRange]:
     """Return by slice_id the factors of the transfers of collectives whose groups grow with the job's ranks.
 
@@ -126,29 +126,29 @@ def price_collectives(
     """
     found = {}
     for one in collectives:
-        if not one.grows:
+        if not one.is_growing:
             continue
         if one.bytes is None or one.group_size is None or one.op not in MOVED:
             raise CannotScale(
                 f"the bytes or the group of a data-parallel {one.op or 'collective'} are not in the trace"
             )
         others = max(ranks // one.group_size, 1)
-        size = _grow(one.group_size, ranks, ranks_then)
-        here, there = _place(one.group_size, others, now), _place(size, others, then)
-        found[one.slice_id] = _price(one.op, one.bytes, one.moved, here, there)
+        size = _grow_group(one.group_size, ranks, ranks_then)
+        here, there = _place_group(one.group_size, others, now), _place_group(size, others, then)
+        found[one.slice_id] = _price_transfer(one.op, one.bytes, one.transfer_dur, here, there)
     return found
 
 
-def rescale_exchanges(collectives: Iterable[Collective], factors: Mapping[int, FactorRange]) -> list[Rescaled]:
+def rescale_exchanges(collectives: Iterable[RecordedCollective], factors: Mapping[int, FactorRange]) -> list[Rescaled]:
     """Return the time of each collective on the same GPU, where its transfer changes by a factor; all others are kept."""
     found = []
     for one in collectives:
-        then = scale_part(one.dur - one.moved, one.moved, factors.get(one.slice_id, SAME), SAME)
+        then = scale_part(one.dur - one.transfer_dur, one.transfer_dur, factors.get(one.slice_id, SAME), SAME)
         found.append(Rescaled(one.slice_id, "communication", one.dur, then))
     return found
 
 
-def _grow(size: int, ranks: int, ranks_then: int) -> int:
+def _grow_group(size: int, ranks: int, ranks_then: int) -> int:
     """Return the size of a group that grows as the job does. Raises CannotScale if that is no whole number."""
     grown, rest = divmod(size * ranks_then, ranks)
     if rest or not grown:
@@ -157,7 +157,7 @@ def _grow(size: int, ranks: int, ranks_then: int) -> int:
     return grown
 
 
-def _place(size: int, others: int, fabric: Fabric) -> _Placed:
+def _place_group(size: int, others: int, fabric: Fabric) -> _Placed:
     """Return a group on its nodes; `others` ranks of the job lie between two of its own."""
     together = max(fabric.ranks_per_node // others, 1)
     nodes = ceil(size / together)
@@ -168,7 +168,7 @@ def _place(size: int, others: int, fabric: Fabric) -> _Placed:
     return _Placed(size, nodes, min(limits) if between is not None else None)
 
 
-def _price(op: str, bytes_: int, moved: float, now: _Placed, then: _Placed) -> FactorRange:
+def _price_transfer(op: str, bytes_: int, moved: float, now: _Placed, then: _Placed) -> FactorRange:
     """Return the factor of a transfer that takes `moved` ns in the first group, in the second one."""
     if then == now:
         return FactorRange(1, 1, 1)
@@ -192,11 +192,11 @@ def _price(op: str, bytes_: int, moved: float, now: _Placed, then: _Placed) -> F
 
 def _scale_recorded(op: str, moved: float, now: _Placed, then: _Placed) -> FactorRange:
     """Return the time of a transfer of `moved` ns among other ranks if the links are as fast as the trace shows, ns."""
-    grown = _sent(op, then.ranks) / _sent(op, now.ranks)
+    grown = _count_sent(op, then.ranks) / _count_sent(op, now.ranks)
     if (then.nodes > 1) == (now.nodes > 1) and now.bandwidth and then.bandwidth:
         grown *= now.bandwidth / then.bandwidth
     times = []
-    for first, second in zip(_latencies(op, now), _latencies(op, then), strict=True):
+    for first, second in zip(_find_latencies(op, now), _find_latencies(op, then), strict=True):
         # no transfer was shorter than its latency: the recorded one limits how much of it that is
         times.append(second * min(1, moved / first) + max(moved - first, 0) * grown)
     return FactorRange(min(times), times[1], max(times))
@@ -206,19 +206,19 @@ def _model_time(op: str, bytes_: int, group: _Placed) -> FactorRange | None:
     """Return the time of a collective by latency and bandwidth alone, ns; None where the bandwidth is not known."""
     if group.bandwidth is None:
         return None
-    sent = _sent(op, group.ranks) * bytes_ / group.bandwidth
-    low, likely, high = _latencies(op, group)
+    sent = _count_sent(op, group.ranks) * bytes_ / group.bandwidth
+    low, likely, high = _find_latencies(op, group)
     return FactorRange(low + sent, likely + sent / sqrt(STREAMED), high + sent / STREAMED)
 
 
-def _sent(op: str, ranks: int) -> float:
+def _count_sent(op: str, ranks: int) -> float:
     """Return what a rank sends in a ring, as a share of the message: nccl-tests' factors."""
     if op in ("broadcast", "reduce"):
         return 1
     return _PASSES.get(op, 1) * (ranks - 1) / ranks
 
 
-def _latencies(op: str, group: _Placed) -> FactorRange:
+def _find_latencies(op: str, group: _Placed) -> FactorRange:
     """Return the latency of a collective, ns: of a ring or a tree, whichever is less."""
     early, late = (_add_hops(op, group, slowest) for slowest in (0, 1))
     return FactorRange(early, sqrt(early * late), late)

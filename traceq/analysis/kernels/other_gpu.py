@@ -1,4 +1,4 @@
-"""How long the work of a GPU would take on another one: by the ratio of their limits, and by what libraries reach of them.
+"""Rescale the work of a GPU to another one, by the ratio of their limits and the shares that libraries reach of them.
 
 A kernel that lasts longer than its start is as fast as the limit that it meets, arithmetic or memory, so on another GPU
 its time changes with the ratio of the two limits (Williams et al., "Roofline", CACM 2009; kernel by kernel: Yu et al.,
@@ -87,7 +87,7 @@ class Rescaled(NamedTuple):
     then: FactorRange
 
 
-class _Share(NamedTuple):
+class _CeilingRatio(NamedTuple):
     """The ratio of the times that an operator's work takes at least on the two GPUs, what limits it, and how far off it is."""
 
     ratio: float
@@ -107,7 +107,7 @@ class GpuPair:
         self._libraries: Mapping[str, FactorRange] = {
             "matrix": matrix,
             "memory": memory,
-            "unknown": matrix.join(memory),
+            "unknown": matrix.join_range(memory),
         }
         if now.model == then.model:
             self._libraries = dict.fromkeys(self._libraries, SAME)
@@ -122,32 +122,37 @@ class GpuPair:
         return SAME if self.is_same_maker else FactorRange(min(1, matrix.low), 1, max(1, matrix.high))
 
     def limit_factor(self, limit: Limit, arithmetic: str, library: Limit | None = None) -> FactorRange | None:
-        """Return the factor of what this limits, in this arithmetic; None where a figure is not published.
+        """Return the factor of kernels with this limit, in this arithmetic; None where a figure is not published.
 
         Of an unknown limit it lies between those of both. `library` is the limit of which libraries reach a share, by
         default the same.
         """
         if limit == "memory":
-            ratio = _divide(self.now.memory_bandwidth, self.then.memory_bandwidth)
+            ratio = _divide_known(self.now.memory_bandwidth, self.then.memory_bandwidth)
         elif limit == "matrix":
-            ratio = _divide(_peak_of(self.now, arithmetic), _peak_of(self.then, arithmetic))
+            ratio = _divide_known(_peak_of(self.now, arithmetic), _peak_of(self.then, arithmetic))
         else:
             memory, matrix = self.limit_factor("memory", arithmetic), self.limit_factor("matrix", arithmetic)
-            return memory.join(matrix) if memory and matrix else None
-        return None if ratio is None else FactorRange(ratio, ratio, ratio).times(self.library_factor(library or limit))
+            return memory.join_range(matrix) if memory and matrix else None
+        return (
+            None
+            if ratio is None
+            else FactorRange(ratio, ratio, ratio).multiply_by(self.library_factor(library or limit))
+        )
 
     def is_below_ridge(self, tokens: int, arithmetic: str) -> bool:
-        """Return whether products with so many rows are limited by the weights that they read, on both GPUs."""
+        """Return whether products with `tokens` rows are limited by the weights that they read, on both GPUs."""
         intensity = 2 * tokens / _ELEMENT_BYTES.get(arithmetic, 2)
         ridges = [
-            _divide((_peak_of(gpu, arithmetic) or 0) * 1e12, gpu.memory_bandwidth) for gpu in (self.now, self.then)
+            _divide_known((_peak_of(gpu, arithmetic) or 0) * 1e12, gpu.memory_bandwidth)
+            for gpu in (self.now, self.then)
         ]
         return all(ridge is not None and intensity < ridge for ridge in ridges)
 
     def link_factor(self, work: str) -> FactorRange | None:
         """Return the factor of copies or collectives by the link that they take; None where it is not published."""
         name = "host_link_bandwidth" if work == "host_copy" else "peer_link_bandwidth"
-        ratio = _divide(getattr(self.now, name), getattr(self.then, name))
+        ratio = _divide_known(getattr(self.now, name), getattr(self.then, name))
         return None if ratio is None else FactorRange(min(1, ratio), ratio, max(1, ratio))
 
 
@@ -178,7 +183,7 @@ def rescale_work(pair: GpuPair, read: WorkRead, exchanges: Mapping[int, FactorRa
 
     `exchanges` are factors of the transfers of collectives, by slice_id, that hold for them instead of that of the link.
     """
-    known: dict[tuple[int, str | None], _Share | None] = {}
+    known: dict[tuple[int, str | None], _CeilingRatio | None] = {}
     found = []
     for one in read.work:
         share = None
@@ -197,7 +202,7 @@ def scale_part(kept: float, scaled: float, factor: FactorRange, start: FactorRan
     return FactorRange(low, likely, high)
 
 
-def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: FactorRange | None) -> Rescaled:
+def _rescale_one(pair: GpuPair, one: GpuWork, share: _CeilingRatio | None, exchange: FactorRange | None) -> Rescaled:
     """Return the time of a GPU slice on the other GPU; `share` as of its operator, if that has a cost.
 
     `exchange` is the factor of a collective's transfer, None for that of the link.
@@ -230,10 +235,10 @@ def _rescale_one(pair: GpuPair, one: GpuWork, share: _Share | None, exchange: Fa
     return Rescaled(one.slice_id, "start" if one.dur <= USUAL_START else limit, one.dur, then)
 
 
-def _find_factor(pair: GpuPair, one: GpuWork, share: _Share | None) -> tuple[Limit, FactorRange | None]:
+def _find_factor(pair: GpuPair, one: GpuWork, share: _CeilingRatio | None) -> tuple[Limit, FactorRange | None]:
     """Return what limits a kernel, and its factor: by the operator's ceilings on both GPUs, else by its name."""
     if share is not None:
-        factor = FactorRange(share.ratio, share.ratio, share.ratio).times(pair.library_factor(share.limit))
+        factor = FactorRange(share.ratio, share.ratio, share.ratio).multiply_by(pair.library_factor(share.limit))
         if not pair.is_same_maker and share.excess > 1:
             # far from what it could be: other code need not be so
             factor = factor._replace(low=factor.low / share.excess)
@@ -248,7 +253,9 @@ def _find_factor(pair: GpuPair, one: GpuWork, share: _Share | None) -> tuple[Lim
     return "unknown", pair.limit_factor("unknown", arithmetic)
 
 
-def _compare_ceilings(pair: GpuPair, cost: CostedSignature, one: GpuWork, sizes: Mapping[str, int]) -> _Share | None:
+def _compare_ceilings(
+    pair: GpuPair, cost: CostedSignature, one: GpuWork, sizes: Mapping[str, int]
+) -> _CeilingRatio | None:
     """Return how the ceilings of an operator on the two GPUs compare; None where they are not known."""
     arithmetic = one.compute_type
     work = work_of(cost, sizes.get("fp32" if arithmetic == "tf32" else arithmetic or ""))
@@ -263,7 +270,7 @@ def _compare_ceilings(pair: GpuPair, cost: CostedSignature, one: GpuWork, sizes:
         return None
     limits = {_limit_of(ceiling) for ceiling in (now, then)}
     limit: Limit = limits.pop() if len(limits) == 1 else "unknown"
-    return _Share(moved_then / moved_now, limit, (one.operator_dur or 0) / now.reachable)
+    return _CeilingRatio(moved_then / moved_now, limit, (one.operator_dur or 0) / now.reachable)
 
 
 def _ceiling_on(gpu: KnownGpu, work: OperatorWork, arithmetic: str | None) -> Ceiling:
@@ -285,7 +292,7 @@ def _divide_shares(now: tuple[float, float], then: tuple[float, float]) -> Facto
     return FactorRange(now[0] / then[1], sqrt(now[0] * now[1] / (then[0] * then[1])), now[1] / then[0])
 
 
-def _divide(first: float | None, second: float | None) -> float | None:
+def _divide_known(first: float | None, second: float | None) -> float | None:
     return first / second if first and second else None
 
 

@@ -62,7 +62,7 @@ def replay_rescaled(
         raise NothingToReplay(str(error)) from error
     if world is None:
         raise NothingToReplay("the trace has no counted steps, so nothing can be replayed")
-    scenarios = [world.baseline, *(_rescale(world, one) for one in times)]
+    scenarios = [world.baseline, *(_rescale_weights(world, one) for one in times)]
     likely = scenarios[2]
     names = [name for name in CATEGORIES if name not in NO_TIME]
     shorter = [
@@ -90,7 +90,7 @@ def replay_rescaled(
     )
 
 
-def _rescale(world: ReplayWorld, times: RescaledTimes) -> Scenario:
+def _rescale_weights(world: ReplayWorld, times: RescaledTimes) -> Scenario:
     """Return the baseline with other times of GPU slices, and of the host's work inside the window."""
     weights, events = world.baseline.weights, world.recorded.events
     factors = np.array([times.factors.get(one, 1.0) for one in world.recorded.work.slice_id.tolist()], dtype=np.float64)

@@ -29,7 +29,7 @@ class PlatformGroup(msgspec.Struct, frozen=True):
 
 
 class PlatformCost(msgspec.Struct, frozen=True):
-    """What a step does (`what`: tokens, samples, ...), how much of it, and the ns for one of it now and then."""
+    """The work of a step in things of a kind (`what`: token, sample), their number, and the ns for one of them now and then."""
 
     what: str
     per_step: float
