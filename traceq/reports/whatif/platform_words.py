@@ -47,7 +47,7 @@ def compose_platform(found: PlatformAnswer) -> Iterator[Block]:
         yield make_table(
             found.groups,
             {
-                "group": lambda group: group.group or "-",
+                "group": lambda group: Name(group.group or "-"),
                 "axis": lambda group: group.axis or UNKNOWN,
                 "ranks": _format_ranks,
                 "collectives": lambda group: str(group.collectives),
