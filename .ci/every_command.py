@@ -94,6 +94,7 @@ CASES = (
     Case("explain launch-latency", r"launch-latency: GPU idle"),
     Case("collectives {records}", r"Others wait for rank 3"),
     Case("doctor demo.duckdb", r"ok +steps +6 steps"),
+    Case("whatif demo.duckdb --gpu H200", r"On H200 SXM the step would take"),
     Case("whatif demo.duckdb --remove idle_data", r"The step would be 1\d\.\d+ ms \(2\d\.\d %\) shorter"),
     Case("export demo.duckdb -o perfetto.json", r"perfetto\.json: [\d,]+ events"),
     Case("export demo.duckdb -o demo.0.et", r"demo\.0\.et: [\d,]+ nodes"),

@@ -11,6 +11,7 @@ import pytest
 import traceq
 from traceq import errors
 from traceq.app.read_options import CompareOptions
+from traceq.app.whatif_platform_request import PlatformRequest
 from traceq.app.whatif_request import WhatIfRequest
 from traceq.common.limits import limits
 from traceq.database.empty import create_database
@@ -161,6 +162,7 @@ READING = (
     "tradeoff",
     "whatif",
     "whatif_choices",
+    "whatif_platform",
     "doctor",
     "trim",
     "export",
@@ -168,7 +170,7 @@ READING = (
 
 
 # Options that a use case takes as one record.
-BUNDLES = {"whatif": WhatIfRequest, "compare": CompareOptions}
+BUNDLES = {"whatif": WhatIfRequest, "whatif_platform": PlatformRequest, "compare": CompareOptions}
 
 
 @pytest.mark.parametrize("name", [*READING, "ingest", "compare_memory", "convert"])

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         verify,
         whatif,
         whatif_choices,
+        whatif_platform,
     )
     from traceq.app.api import open_traces as open  # noqa: A004 - traceq.open reads as it should
     from traceq.app.batch_limits import BatchLimitsView
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from traceq.app.tradeoff import TradeoffView
     from traceq.app.verify import VerificationView
     from traceq.app.whatif import WhatIfChoicesView, WhatIfView
+    from traceq.app.whatif_platform import PlatformView
     from traceq.capture.profile import profile
     from traceq.errors import (
         BrokenIdentity,
@@ -101,6 +103,7 @@ __all__ = [
     "NoSuchRule",
     "NoTraces",
     "NoiseView",
+    "PlatformView",
     "ProgramFailed",
     "QueryError",
     "ReportView",
@@ -150,6 +153,7 @@ __all__ = [
     "verify",
     "whatif",
     "whatif_choices",
+    "whatif_platform",
 ]
 
 # The modules of public names that are neither errors nor functions of traceq.app.api.
@@ -165,6 +169,7 @@ _MODULES = {
     "HistoryView": "traceq.app.history",
     "MemoryComparisonView": "traceq.app.compare_memory",
     "NoiseView": "traceq.app.noise",
+    "PlatformView": "traceq.app.whatif_platform",
     "ReportView": "traceq.app.report",
     "Traces": "traceq.app.open",
     "TradeoffView": "traceq.app.tradeoff",

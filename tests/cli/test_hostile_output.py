@@ -80,6 +80,8 @@ def asked(trace, database):
     yield "report", database, "--finding", "F1"
     yield "explain", "F1", database
     yield "whatif", database
+    yield "whatif", database, "--gpu", "H200"
+    yield "whatif", database, "--ranks", "8"
     yield "doctor", trace
     yield "sql", database, f'from "{STEERING}"'
     yield "export", database, "-o", f"{database}.json"

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from traceq.app.trim import Trimmed
     from traceq.app.verify import VerificationView
     from traceq.app.whatif import WhatIfChoicesView, WhatIfView
+    from traceq.app.whatif_platform import PlatformView
     from traceq.app.whatif_request import Named, Numbered
     from traceq.diagnosis.subject import Goal
     from traceq.exports.stacks import Measure
@@ -625,6 +626,40 @@ def whatif(
     from traceq.app.whatif_request import WhatIfRequest
 
     request = WhatIfRequest(remove, scale, overlap, move, graph, transfer_only, finding)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
+    with _within_limits(memory_limit):
+        return work(source, request, read, trace=trace, rank=rank)
+
+
+def whatif_platform(
+    source: Source,
+    *,
+    gpu: str | None = None,
+    ranks: int | None = None,
+    host_factor: str | None = None,
+    link: float | None = None,
+    network: float | None = None,
+    ranks_per_node: int = 8,
+    trace: int | None = None,
+    rank: int | None = None,
+    step_range: str | None = None,
+    steps_per: str | None = None,
+    window: str | None = None,
+    capture: Paths = (),
+    inductor: Paths = (),
+    cache: bool = True,
+    memory_limit: int | None = None,
+) -> PlatformView:
+    """Predict how long the steps would take on another GPU (`gpu`, as "B200"), in a job of `ranks` ranks, or both.
+
+    `host_factor` is how much longer the host takes, as "0.8-1.25" or "1". `link` and `network` are GB/s per rank and
+    direction within a node of `ranks_per_node` and between nodes. `trace` is a trace_id, by default the first, `rank` its
+    rank. Raises ValueError for an unknown GPU, given or of the trace, and where a bandwidth has to be given.
+    """
+    from traceq.app.whatif_platform import whatif_platform as work
+    from traceq.app.whatif_platform_request import PlatformRequest
+
+    request = PlatformRequest(gpu, ranks, host_factor, link, network, ranks_per_node)
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, request, read, trace=trace, rank=rank)

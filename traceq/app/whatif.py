@@ -100,7 +100,7 @@ def whatif(
     asked, finding = request.changes(), request.finding
     with open_source(source, "replayed", read) as connection:
 
-        def predict() -> WhatIfView:
+        def predict_steps() -> WhatIfView:
             trace_id = _trace_id_of(connection, trace, rank)
             if finding is None:
                 return answer_of(connection, asked, trace_id)
@@ -113,7 +113,7 @@ def whatif(
             without = _changes_without(subject, finding, chosen)
             return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
 
-        return run_interruptibly(connection, predict)
+        return run_interruptibly(connection, predict_steps)
 
 
 def whatif_choices(

@@ -77,9 +77,9 @@ class WhatIfRequest(NamedTuple):
         scale, move = (value.items() if isinstance(value, Mapping) else value for value in (self.scale, self.move))
         found = (
             *(Asked("remove", _check_known("--remove", what)) for what in remove),
-            *(_scale(what, factor) for what, factor in scale),
+            *(_parse_scale(what, factor) for what, factor in scale),
             *(_parse_overlap(what) for what in overlap),
-            *(_move(what, number) for what, number in move),
+            *(_parse_move(what, number) for what, number in move),
             *([Asked("graph")] if self.graph else []),
             *([Asked("transfer")] if self.transfer_only else []),
         )
@@ -128,7 +128,7 @@ def _parse_overlap(what: str) -> Asked:
     return Asked("overlap", what)
 
 
-def _scale(what: str, factor: float) -> Asked:
+def _parse_scale(what: str, factor: float) -> Asked:
     """Return the change that multiplies the time of `what` by the factor (0 or more).
 
     Raises WrongUse for an impossible one.
@@ -141,7 +141,7 @@ def _scale(what: str, factor: float) -> Asked:
     return Asked("scale", what, float(factor))
 
 
-def _move(what: str, threads: float) -> Asked:
+def _parse_move(what: str, threads: float) -> Asked:
     """Return the change that moves `what` to other threads (1 or more).
 
     Raises WrongUse unless it is work of the host.

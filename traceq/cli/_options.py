@@ -384,9 +384,12 @@ def _parse_numbers(_ctx: click.Context, _param: click.Parameter, value: str | No
 
 def ranks_option(command: F) -> F:
     """Return the command with --ranks declared, which takes several ranks in one word: 0,6."""
-    return click.option("--ranks", callback=_parse_numbers, metavar="N,N", help="Only traces of these ranks: 0,6.")(
-        command
-    )
+    return declare_ranks("Only traces of these ranks: 0,6.")(command)
+
+
+def declare_ranks(help_: str) -> Callable[[F], F]:
+    """Return a decorator that declares --ranks, which takes several ranks in one word; `help_` is its line in --help."""
+    return click.option("--ranks", callback=_parse_numbers, metavar="N,N", help=help_)
 
 
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:

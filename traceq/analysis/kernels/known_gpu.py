@@ -71,6 +71,11 @@ def read_gpus(connection: duckdb.DuckDBPyConnection) -> list[KnownGpu]:
     for part in parse(statement("analysis/kernels/gpu_model.sql")):
         if "create or replace table" in part.query:
             connection.execute(part)
+    return list_models(connection)
+
+
+def list_models(connection: duckdb.DuckDBPyConnection) -> list[KnownGpu]:
+    """Return the rows of gpu_model of a connection that has the tables of GPUs."""
     found = connection.sql(_MODELS).to_arrow_table()
     return [msgspec.convert(row, KnownGpu) for row in found.to_pylist()]
 

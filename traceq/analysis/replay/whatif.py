@@ -78,9 +78,9 @@ def _temp_table_definition(file: str, table: str) -> duckdb.Statement:
 
 
 # What a part has on the critical path is what the steps get shorter by when it gets shorter by a little, by so much of it.
-_A_LITTLE = 0.01
+A_LITTLE = 0.01
 # Waits without a length of their own.
-_NO_TIME = ("idle_earlier_work", "idle_dependency")
+NO_TIME = ("idle_earlier_work", "idle_dependency")
 
 
 class NothingToReplay(ValueError):
@@ -131,16 +131,14 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     for change in changes:
         before, after = after, apply_change(world, after, change)
         found.append(_has_effect(before, after))
-    left = {name: share for name in CATEGORIES if name not in _NO_TIME and (share := _share_left(name, changes))}
-    shorter = [apply_change(world, after, ReplayChange("scale", name, 1 - _A_LITTLE)) for name in left]
+    left = {name: share for name in CATEGORIES if name not in NO_TIME and (share := _share_left(name, changes))}
+    shorter = [apply_change(world, after, ReplayChange("scale", name, 1 - A_LITTLE)) for name in left]
     marks = marks_of([world.baseline, after, *_extreme_scenarios(world, changes), *shorter])
     spans = (marks[:, -1] - marks[:, 0]).tolist()
     told = measure_accuracy(world, marks[0], sum_unexplained(find_critical_path(world.recorded, world.graph)))
     count = len(world.recorded.steps)
     saved = _estimate_saving([spans[0] - span for span in spans[1:4]], told, changes, _most_saved(connection, changes))
-    parts = [
-        max(spans[1] - span, 0.0) / _A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)
-    ]
+    parts = [max(spans[1] - span, 0.0) / A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)]
     return ReplayAnswer(
         steps=count,
         recorded_ns=told.span / count,
@@ -151,7 +149,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
         ),
         told=told,
         found=tuple(found),
-        limits=_order_limits(dict(zip(left, parts, strict=True)), spans[1], count),
+        limits=order_limits(dict(zip(left, parts, strict=True)), spans[1], count),
     )
 
 
@@ -216,7 +214,7 @@ def _share_left(name: str, changes: Sequence[ReplayChange]) -> float:
     return float(np.prod([change.factor if change.kind == "scale" else kept.get(change.kind, 1.0) for change in mine]))
 
 
-def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[ReplayLimit, ...]:
+def order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[ReplayLimit, ...]:
     """Return the parts of the path (ns over `count` steps) as limits in ns per step, the longest first.
 
     They are scaled down to sum up to `whole` ns at most; time in none of them is "other".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from traceq.reports.renderers.json_text import json_text, pick
 from traceq.reports.whatif.answer import Choices, JobAnswer, WhatIfAnswer
+from traceq.reports.whatif.platform import PlatformAnswer
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
@@ -40,6 +41,26 @@ def job_answer_to_json(found: JobAnswer) -> str:
             **pick(found, "name", "ranks", "of_ranks", "steps", "recorded_ns", "after_ns", "ideal_ns"),
             **pick(found, "error_share", "waited_for"),
             "saved_ns": found.recorded_ns - found.after_ns,
+        }
+    )
+
+
+def platform_to_json(found: PlatformAnswer) -> str:
+    """Return the answer to a what-if of another GPU or more ranks as the text of a JSON object; unknown values are null."""
+    now, low, likely, high = found.recorded_ns, found.after_low_ns, found.after_ns, found.after_high_ns
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **pick(
+                found, "trace_id", "file", "rank", "steps", "gpu", "gpu_then", "gpu_might_be", "ranks", "ranks_then"
+            ),
+            **pick(found, "host_factor_low", "host_factor_high", "recorded_ns", "replayed_ns"),
+            **pick(found, "after_low_ns", "after_ns", "after_high_ns"),
+            "saved_low_ns": None if now is None or high is None else now - high,
+            "saved_ns": None if now is None or likely is None else now - likely,
+            "saved_high_ns": None if now is None or low is None else now - low,
+            **pick(found, "error_share", "unexplained_share", "reason", "parts", "groups", "costs"),
+            **pick(found, "host_share_before", "host_share", "limits_before", "limits", "assumed"),
         }
     )
 
