@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from traceq.analysis.kernels.ceiling import LEAST_START, USUAL_START, Ceiling, find_ceiling
 from traceq.analysis.kernels.estimate import BOARD
-from traceq.analysis.kernels.signature_ceiling import CostedSignature, work_of
+from traceq.analysis.kernels.signature_ceiling import CostedSignature, read_signatures, work_of
 from traceq.common.factor_range import SAME, FactorRange
 from traceq.database.sql import run, statement
 
@@ -44,11 +44,6 @@ _INSTEAD = {"tf32": "fp32", "fp8": "bf16", "int8": "bf16", "fp64_tensor": "fp64"
 # Bytes of an element of a product's operands.
 _ELEMENT_BYTES = {"fp8": 1, "int8": 1, "tf32": 4, "fp32": 4}
 
-_SIGNATURES = """
-select
-    signature, kind, rule, dtype, flops, bytes, elements, batch, m, n, k, window_positions, gradients, is_causal, written
-from _signature_cost
-"""
 _SIZES = "select dtype, min(size) from _element_type group by dtype"
 
 
@@ -173,7 +168,7 @@ def read_work(connection: duckdb.DuckDBPyConnection, trace_id: int) -> WorkRead:
     run(connection, "analysis/kernels/operator_shape.sql")
     run(connection, "analysis/kernels/operator_work.sql")
     rows = connection.execute(statement("analysis/kernels/other_gpu.sql"), {"trace_id": trace_id}).fetchall()
-    costs = [CostedSignature(*row) for row in connection.execute(_SIGNATURES).fetchall()]
+    costs = read_signatures(connection)
     sizes = dict(connection.execute(_SIZES).fetchall())
     return WorkRead([GpuWork(*row) for row in rows], {cost.signature: cost for cost in costs}, sizes)
 

@@ -30,13 +30,6 @@ PEAKS = ("fp64", "fp64_tensor", "fp32", "tf32", "fp16", "bf16", "fp8", "int8")
 # Arithmetic that an operator may use, by the type of its operands.
 _ARITHMETIC = {"fp64": ("fp64", "fp64_tensor"), "fp32": ("fp32", "tf32")}
 
-_SIGNATURES = """
-select
-    signature, kind, rule, dtype, flops, bytes, elements, batch, m, n, k, window_positions, gradients, is_causal, written,
-    head_group
-from _signature_cost
-"""
-
 _DEVICES = f"""
 select device, sm_count, memory_bandwidth::double, compute_capability, {", ".join(PEAKS)}
 from device_model
@@ -85,9 +78,15 @@ class _DeviceLimits(NamedTuple):
         )
 
 
+def read_signatures(connection: duckdb.DuckDBPyConnection) -> list[CostedSignature]:
+    """Return the rows of _signature_cost."""
+    query = f"select {', '.join(CostedSignature._fields)} from _signature_cost"  # noqa: S608 - names of columns
+    return [CostedSignature(*row) for row in connection.execute(query).fetchall()]
+
+
 def fill_ceilings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     """Make the table _signature_ceiling: a row per signature, device and arithmetic that it may use, NULL included."""
-    signatures = [CostedSignature(*row) for row in connection.execute(_SIGNATURES).fetchall()]
+    signatures = read_signatures(connection)
     devices = []
     if signatures:
         found = connection.execute(_DEVICES, {"trace_id": trace_id}).fetchall()
