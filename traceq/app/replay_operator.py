@@ -1,0 +1,150 @@
+"""Replay of operators: a script that runs the slow operators of a trace again, without the model."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
+from traceq.app.source import Source, open_source
+from traceq.app.trace_selection import select_traces
+from traceq.common.ranks import select_rank
+from traceq.database.user_sql import run_interruptibly
+from traceq.diagnosis.cache import load_judgements
+from traceq.diagnosis.choose import Chosen, choose
+from traceq.errors import StoreError, WrongUse
+from traceq.exports.replay.arguments import WITH_SHAPES
+from traceq.exports.replay.plan import RecordedOperator, ReplayPlan, plan_replay
+from traceq.exports.replay.recorded import read_operators
+from traceq.exports.replay.script import write_script
+
+if TYPE_CHECKING:
+    import duckdb
+
+_MOST_NAMED = 5
+
+
+class ReplayChoice(NamedTuple):
+    """The choice of operators to run again: by name, by a kernel of theirs, or those of a finding; and how many at most."""
+
+    operator: str | None = None
+    kernel: str | None = None
+    finding: str | None = None
+    batch: int = 1
+
+
+class PassedOver(NamedTuple):
+    """An operator that took long enough, but cannot be run again, and why."""
+
+    name: str
+    total_dur: int
+    reason: str
+
+
+class OperatorReplay(NamedTuple):
+    """A script that runs operators of a trace, what it runs, and what of the trace it should have run, too."""
+
+    script: str
+    plans: tuple[ReplayPlan, ...]
+    passed_over: tuple[PassedOver, ...]
+
+
+def replay_operators(
+    source: Source, choice: ReplayChoice, which: Which = LOWEST, read: ReadOptions = AS_FOUND
+) -> OperatorReplay:
+    """Return a script that runs the chosen operators of a trace again; without a choice the one that could win most time.
+
+    Raises WrongUse for choices that exclude each other, StoreError where nothing can be run again, saying what the trace
+    lacks and how to record it.
+    """
+    if sum(named is not None for named in (choice.operator, choice.kernel, choice.finding)) > 1:
+        raise WrongUse("--op, --kernel and --finding each say which operator: give only one.")
+    with open_source(source, "replayed", read) as connection:
+        return run_interruptibly(connection, lambda: _replay(connection, str(source), choice, which))
+
+
+def _replay(connection: duckdb.DuckDBPyConnection, source: str, choice: ReplayChoice, which: Which) -> OperatorReplay:
+    """Return the script for the chosen trace of an open database."""
+    ranks = select_traces(connection, () if which.trace is None else (which.trace,))
+    trace_id, *_ = select_rank(ranks, which.rank, source)
+    chosen = None
+    if choice.finding is not None:
+        chosen = _choose_finding(connection, choice.finding, None if not which.is_named else [trace_id])
+        trace_id = chosen.finding.where.trace_id
+    slices = () if chosen is None else _list_slices(chosen)
+    operators = read_operators(connection, trace_id, slices)
+    plans, passed_over = _plan_all(_filter_operators(operators, choice, chosen), choice.batch)
+    if not plans:
+        raise StoreError(f"{source}: {_explain_nothing(passed_over)}")
+    return OperatorReplay(write_script(plans), tuple(plans), tuple(passed_over))
+
+
+def _choose_finding(connection: duckdb.DuckDBPyConnection, text: str, traces: Sequence[int] | None) -> Chosen:
+    """Return the finding that the text names."""
+    judged = load_judgements(connection, traces=traces)
+    return choose(text, {subject.trace_id: judge().every_finding for subject, judge in judged})
+
+
+def _list_slices(chosen: Chosen) -> list[int]:
+    """Return the slices of a finding's worst pieces, and of the findings merged into it, in their order."""
+    evidence = (chosen.finding.instances, *(part.evidence for part in chosen.finding.parts))
+    found = []
+    for piece in evidence:
+        if "slice_id" in piece.columns:
+            place = piece.columns.index("slice_id")
+            found += [row[place] for row in piece.rows]
+    return [slice_id for slice_id in found if isinstance(slice_id, int)]
+
+
+def _filter_operators(
+    operators: Sequence[RecordedOperator], choice: ReplayChoice, chosen: Chosen | None
+) -> list[RecordedOperator]:
+    """Return the operators that are meant. Raises StoreError, which names others, where there are none."""
+    if not operators:
+        raise StoreError(f"the trace has no operators with time of their own; {WITH_SHAPES}")
+    if chosen is not None:
+        found = [operator for operator in operators if operator.is_wanted]
+        problem = f"{chosen.place} ({chosen.finding.rule}) is about no operator"
+    elif choice.kernel is not None:
+        wanted = choice.kernel.casefold()
+        found = [operator for operator in operators if any(wanted in kernel.casefold() for kernel in operator.kernels)]
+        problem = f"no operator launched a kernel whose name has {choice.kernel!r}"
+    elif choice.operator is not None:
+        name = choice.operator if "::" in choice.operator else f"aten::{choice.operator}"
+        found = [operator for operator in operators if operator.name == name]
+        problem = f"no operator called {name} has time of its own"
+    else:
+        return list(operators)
+    if not found:
+        raise StoreError(f"{problem}; {_name_others(operators, choice.operator)}")
+    return found
+
+
+def _name_others(operators: Sequence[RecordedOperator], wanted: str | None) -> str:
+    """Return which operators there are: the closest names, else those with the most time to win."""
+    names = list(dict.fromkeys(operator.name for operator in operators))
+    close = difflib.get_close_matches(wanted, names, n=_MOST_NAMED) if wanted is not None else []
+    return f"there are {', '.join(close or names[:_MOST_NAMED])}"
+
+
+def _plan_all(operators: Sequence[RecordedOperator], most: int) -> tuple[list[ReplayPlan], list[PassedOver]]:
+    """Return the plans of the first `most` operators that can be run again, and those before them that cannot."""
+    plans: list[ReplayPlan] = []
+    passed_over: list[PassedOver] = []
+    for operator in operators:
+        if len(plans) == most:
+            break
+        try:
+            plans.append(plan_replay(operator))
+        except ValueError as error:
+            passed_over.append(PassedOver(operator.name, operator.total_dur, str(error)))
+    return plans, passed_over
+
+
+def _explain_nothing(passed_over: Sequence[PassedOver]) -> str:
+    """Return why nothing can be run again: the reason of the operator with the most time to win."""
+    first = passed_over[0]
+    others = {passed.reason for passed in passed_over} - {first.reason}
+    more = f" ({len(others)} other reasons for other operators)" if others else ""
+    return f"{first.name} cannot be run again: {first.reason}{more}"
