@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
 from traceq.app.source import Source, open_source
@@ -15,7 +15,14 @@ from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.choose import Chosen, choose
 from traceq.errors import StoreError, WrongUse
 from traceq.exports.replay.arguments import WITH_SHAPES
-from traceq.exports.replay.plan import RecordedOperator, ReplayPlan, plan_replay
+from traceq.exports.replay.collectives import (
+    RecordedCollective,
+    check_replayable,
+    name_kind,
+    read_collectives,
+    write_collectives,
+)
+from traceq.exports.replay.plan import RecordedOperator, plan_replay
 from traceq.exports.replay.recorded import read_operators
 from traceq.exports.replay.script import write_script
 
@@ -23,6 +30,9 @@ if TYPE_CHECKING:
     import duckdb
 
 _MOST_NAMED = 5
+
+R = TypeVar("R", RecordedOperator, RecordedCollective)
+P = TypeVar("P")
 
 
 class ReplayChoice(NamedTuple):
@@ -46,7 +56,7 @@ class OperatorReplay(NamedTuple):
     """A script that runs operators of a trace, what it runs, and what of the trace it should have run, too."""
 
     script: str
-    plans: tuple[ReplayPlan, ...]
+    replayed: tuple[RecordedOperator | RecordedCollective, ...]
     passed_over: tuple[PassedOver, ...]
 
 
@@ -73,11 +83,18 @@ def _replay(connection: duckdb.DuckDBPyConnection, source: str, choice: ReplayCh
         chosen = _choose_finding(connection, choice.finding, None if not which.is_named else [trace_id])
         trace_id = chosen.finding.where.trace_id
     slices = () if chosen is None else _list_slices(chosen)
-    operators = read_operators(connection, trace_id, slices)
-    plans, passed_over = _plan_all(_filter_operators(operators, choice, chosen), choice.batch)
-    if not plans:
+    if collectives := _filter_collectives(read_collectives(connection, trace_id, slices), choice):
+        sendable, refused = _sort_out(collectives, check_replayable, choice.batch)
+        if not sendable:
+            raise StoreError(f"{source}: {_explain_nothing(refused)}")
+        chosen_ones = [collective for collective, _ in sendable]
+        return OperatorReplay(write_collectives(chosen_ones), tuple(chosen_ones), tuple(refused))
+    operators = _filter_operators(read_operators(connection, trace_id, slices), choice, chosen)
+    planned, passed_over = _sort_out(operators, plan_replay, choice.batch)
+    if not planned:
         raise StoreError(f"{source}: {_explain_nothing(passed_over)}")
-    return OperatorReplay(write_script(plans), tuple(plans), tuple(passed_over))
+    script = write_script([plan for _, plan in planned])
+    return OperatorReplay(script, tuple(operator for operator, _ in planned), tuple(passed_over))
 
 
 def _choose_finding(connection: duckdb.DuckDBPyConnection, text: str, traces: Sequence[int] | None) -> Chosen:
@@ -128,18 +145,26 @@ def _name_others(operators: Sequence[RecordedOperator], wanted: str | None) -> s
     return f"there are {', '.join(close or names[:_MOST_NAMED])}"
 
 
-def _plan_all(operators: Sequence[RecordedOperator], most: int) -> tuple[list[ReplayPlan], list[PassedOver]]:
-    """Return the plans of the first `most` operators that can be run again, and those before them that cannot."""
-    plans: list[ReplayPlan] = []
+def _filter_collectives(collectives: Sequence[RecordedCollective], choice: ReplayChoice) -> list[RecordedCollective]:
+    """Return the collectives that are meant: those of the finding, or of the kind that is named."""
+    if choice.finding is not None:
+        return [collective for collective in collectives if collective.is_wanted]
+    kind = None if choice.operator is None else name_kind(choice.operator)
+    return [collective for collective in collectives if kind is not None and name_kind(collective.op) == kind]
+
+
+def _sort_out(recorded: Sequence[R], plan: Callable[[R], P], most: int) -> tuple[list[tuple[R, P]], list[PassedOver]]:
+    """Return the first `most` that can be run again, each with its plan, and those before them that cannot."""
+    planned: list[tuple[R, P]] = []
     passed_over: list[PassedOver] = []
-    for operator in operators:
-        if len(plans) == most:
+    for one in recorded:
+        if len(planned) == most:
             break
         try:
-            plans.append(plan_replay(operator))
+            planned.append((one, plan(one)))
         except ValueError as error:
-            passed_over.append(PassedOver(operator.name, operator.total_dur, str(error)))
-    return plans, passed_over
+            passed_over.append(PassedOver(one.name, one.total_dur, str(error)))
+    return planned, passed_over
 
 
 def _explain_nothing(passed_over: Sequence[PassedOver]) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from traceq.app.read_options import ReadOptions, Which
     from traceq.app.replay_operator import OperatorReplay
 
-_MOST_PASSED_OVER = 3
+_MOST_LEFT_OUT = 3
 
 
 @click.command("replay-op", short_help="Write a script that runs a trace's slow operators without the model.")
@@ -77,14 +77,15 @@ def replay_operators(
 
 def _describe(found: OperatorReplay, output: Path | None) -> None:
     """Print on stderr what the script runs, what it had to leave out, and how to start it."""
-    for plan in found.plans:
-        recorded = plan.recorded
+    for recorded in found.replayed:
         times = f"{some(recorded.calls, 'call')}, {duration(recorded.total_dur)}, median {duration(recorded.median_dur)}"
         click.echo(printable(f"{recorded.name}: {times}"), err=True)
-    for passed in found.passed_over[:_MOST_PASSED_OVER]:
-        reason = printable(f"left out: {passed.name} ({duration(passed.total_dur)}): {passed.reason}")
-        click.echo(reason, err=True)
-    if len(found.passed_over) > _MOST_PASSED_OVER:
-        click.echo(f"left out: {len(found.passed_over) - _MOST_PASSED_OVER} more", err=True)
+    left_out: dict[tuple[str, str], int] = {}
+    for name, took, reason in found.passed_over:
+        left_out[name, reason] = left_out.get((name, reason), 0) + took
+    for (name, reason), took in list(left_out.items())[:_MOST_LEFT_OUT]:
+        click.echo(printable(f"left out: {name} ({duration(took)}): {reason}"), err=True)
+    if len(left_out) > _MOST_LEFT_OUT:
+        click.echo(f"left out: {some(len(left_out) - _MOST_LEFT_OUT, 'other operator')}", err=True)
     if output is not None:
         click.echo(printable(f"Run it: python {output}"), err=True)

@@ -18,10 +18,14 @@ _MOST_KERNELS = 3
 def write_script(plans: Sequence[ReplayPlan]) -> str:
     """Return the text of a script that runs the planned operators; it needs PyTorch only."""
     harness = Path(__file__).with_name("harness.py").read_text("utf-8")
-    before, _, rest = harness.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
     data = "".join(_format_operator(plan) for plan in plans)
-    return f"{before}OPERATORS: list[Operator] = [\n{data}]\n{after}"
+    return replace_data(harness, f"OPERATORS: list[Operator] = [\n{data}]\n")
+
+
+def replace_data(harness: str, data: str) -> str:
+    """Return the text of a harness with `data` in place of its example."""
+    before, _, rest = harness.partition(_BEGIN)
+    return before + data + rest.partition(_END)[2]
 
 
 def _format_operator(plan: ReplayPlan) -> str:
