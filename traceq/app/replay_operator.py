@@ -140,9 +140,9 @@ def _filter_operators(
 
 def _name_others(operators: Sequence[RecordedOperator], wanted: str | None) -> str:
     """Return which operators there are: the closest names, else those with the most time to win."""
-    names = list(dict.fromkeys(operator.name for operator in operators))
+    names = list(dict.fromkeys(operator.name for operator in operators if operator.name.startswith("aten::")))
     close = difflib.get_close_matches(wanted, names, n=_MOST_NAMED) if wanted is not None else []
-    return f"there are {', '.join(close or names[:_MOST_NAMED])}"
+    return f"there are {', '.join(close or names[:_MOST_NAMED])}" if names else "there are none of PyTorch itself"
 
 
 def _filter_collectives(collectives: Sequence[RecordedCollective], choice: ReplayChoice) -> list[RecordedCollective]:

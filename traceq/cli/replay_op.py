@@ -78,7 +78,9 @@ def replay_operators(
 def _describe(found: OperatorReplay, output: Path | None) -> None:
     """Print on stderr what the script runs, what it had to leave out, and how to start it."""
     for recorded in found.replayed:
-        times = f"{some(recorded.calls, 'call')}, {duration(recorded.total_dur)}, median {duration(recorded.median_dur)}"
+        times = (
+            f"{some(recorded.calls, 'call')}, {duration(recorded.total_dur)}, median {duration(recorded.median_dur)}"
+        )
         click.echo(printable(f"{recorded.name}: {times}"), err=True)
     left_out: dict[tuple[str, str], int] = {}
     for name, took, reason in found.passed_over:

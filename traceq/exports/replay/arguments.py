@@ -74,12 +74,15 @@ def read_arguments(inputs: RecordedInputs) -> list[Argument]:
     if len(dims) != len(types):
         raise ValueError("its shapes and types do not go together: the record is damaged")
     strides, settings = _read_list(inputs.strides), _read_list(inputs.settings)
+    # older versions recorded every list as an empty one
+    has_lists = any(isinstance(part, list) and part and isinstance(part[0], list) for part in dims)
     return [
         _read_argument(
             dims[place],
             str(types[place]),
             strides[place] if strides is not None and place < len(strides) else None,
             None if settings is None or place >= len(settings) else str(settings[place]),
+            has_lists=has_lists,
         )
         for place in range(len(dims))
     ]
@@ -94,12 +97,12 @@ def _read_list(text: str | None) -> list[object] | None:
     return value if isinstance(value, list) else None
 
 
-def _read_argument(dims: object, type_: str, strides: object, setting: str | None) -> Argument:
+def _read_argument(dims: object, type_: str, strides: object, setting: str | None, *, has_lists: bool) -> Argument:
     """Return one argument. Raises ValueError for what cannot be made again."""
     if type_ in ELEMENT_TYPES:
         return RecordedTensor(_read_sizes(dims), _read_strides(strides, dims), ELEMENT_TYPES[type_])
     if type_ == "TensorList":
-        if not isinstance(dims, list) or not dims or not all(isinstance(part, list) for part in dims):
+        if not isinstance(dims, list) or not (dims or has_lists) or not all(isinstance(part, list) for part in dims):
             raise ValueError("the trace lacks the shapes in its list of tensors; record it with a newer PyTorch (2.2)")
         steps = strides if isinstance(strides, list) and len(strides) == len(dims) else [None] * len(dims)
         return [

@@ -26,7 +26,7 @@ import torch.distributed as dist
 
 
 class Collective(NamedTuple):
-    """A collective as recorded: elements of input and output on one rank, and times in ns, which hold the wait for other ranks."""
+    """A collective as recorded: elements of input and output on one rank, and times in ns, with the wait for others."""
 
     name: str
     kind: str
@@ -46,7 +46,9 @@ class Collective(NamedTuple):
 
 # <operators>
 COLLECTIVES: list[Collective] = [
-    Collective("nccl:all_reduce", "all_reduce", "float32", 65_536, 65_536, 2, calls=1, median_ns=100_000, least_ns=90_000),
+    Collective(
+        "nccl:all_reduce", "all_reduce", "float32", 65_536, 65_536, 2, calls=1, median_ns=100_000, least_ns=90_000
+    ),
 ]
 # </operators>
 
@@ -141,7 +143,9 @@ def start_ranks(ranks: int, backend: str, runs: int, warmup: int) -> list[list[d
         outputs = [process.communicate() for process in processes]
     for process, (_, errors) in zip(processes, outputs, strict=True):
         if process.returncode:
-            raise RuntimeError(errors.strip().splitlines()[-1] if errors.strip() else f"exit status {process.returncode}")
+            raise RuntimeError(
+                errors.strip().splitlines()[-1] if errors.strip() else f"exit status {process.returncode}"
+            )
     return [json.loads(output.strip().splitlines()[-1]) for output, _ in outputs]
 
 
@@ -154,7 +158,9 @@ def print_collective(collective: Collective, durations: dict[str, list[int]], ra
         f" calls in a group of {collective.ranks} on {place}, with the wait for other ranks"
     )
     if not is_same:
-        print(f"  note      not compared with the recorded times: here {ranks} processes on one machine, another device or group")
+        print(
+            f"  note      not compared with the recorded times: here {ranks} processes on one machine, another device or group"
+        )
     print()
     print(f"  {'variant':10}  {'median':>10}  {'least':>10}  {'of recorded':>11}  {'GB/s (bus)':>10}")
     for name, type_ in list_variants(collective):
@@ -177,8 +183,12 @@ def show_time(ns: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the collectives on several processes and print what was measured: of each run the slowest rank."""
     parser = argparse.ArgumentParser(description="Run collectives of a trace again, on processes of this machine.")
-    parser.add_argument("--ranks", type=int, help=f"processes [default: as recorded, without GPUs at most {MOST_ON_CPU}]")
-    parser.add_argument("--backend", choices=("nccl", "gloo"), help="[default: nccl if there is a GPU for each process]")
+    parser.add_argument(
+        "--ranks", type=int, help=f"processes [default: as recorded, without GPUs at most {MOST_ON_CPU}]"
+    )
+    parser.add_argument(
+        "--backend", choices=("nccl", "gloo"), help="[default: nccl if there is a GPU for each process]"
+    )
     parser.add_argument("--runs", type=int, default=20, help="timed runs [default: %(default)s]")
     parser.add_argument("--warmup", type=int, default=3, help="runs before them [default: %(default)s]")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -208,10 +218,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     every = []
     for place, collective in enumerate(COLLECTIVES):
-        durations = {name: [max(run) for run in zip(*(output[place][name] for output in outputs), strict=True)] for name, _ in list_variants(collective)}
+        durations = {
+            name: [max(run) for run in zip(*(output[place][name] for output in outputs), strict=True)]
+            for name, _ in list_variants(collective)
+        }
         on_device = backend == "nccl" and torch.cuda.get_device_name(0) == collective.device
         is_same = ranks == collective.ranks and (on_device if collective.on_gpu else backend == "gloo")
-        every.append({"name": collective.name, "ranks": ranks, "backend": backend, "comparable": is_same, "durations_ns": durations})
+        every.append(
+            {
+                "name": collective.name,
+                "ranks": ranks,
+                "backend": backend,
+                "comparable": is_same,
+                "durations_ns": durations,
+            }
+        )
         if not parsed.json:
             print_collective(collective, durations, ranks, is_same=is_same)
     if parsed.json:

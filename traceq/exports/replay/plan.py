@@ -13,13 +13,16 @@ from traceq.exports.replay.arguments import (
     RecordedTensor,
     read_arguments,
 )
-from traceq.exports.replay.values import fill_tensors, is_tensor
+from traceq.exports.replay.values import fill_tensors, is_tensor, list_parts
 
 # Without recorded settings only those are replayed whose settings nearly everybody leaves as they are.
 _SETTLED = frozenset(
-    "mm bmm mv addmm addmv baddbmm matmul linear add add_ sub sub_ mul mul_ div div_ addcmul addcmul_ addcdiv addcdiv_ copy_"
-    " relu relu_ gelu silu sqrt rsqrt exp log tanh sigmoid neg abs embedding cudnn_batch_norm_backward"
-    " miopen_batch_norm_backward".split()
+    (
+        *("mm", "bmm", "mv", "addmm", "addmv", "baddbmm", "matmul", "linear", "embedding", "copy_"),
+        *("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "addcmul", "addcmul_", "addcdiv", "addcdiv_"),
+        *("relu", "relu_", "gelu", "silu", "sqrt", "rsqrt", "exp", "log", "tanh", "sigmoid", "neg", "abs"),
+        *("cudnn_batch_norm_backward", "miopen_batch_norm_backward"),
+    )
 )
 
 # Attention of one library: the places of mask, dropout, causality and scale, None for what it does not have.
@@ -62,14 +65,42 @@ _BATCHED: dict[str, tuple[int, ...]] = {
 _ALIKE = frozenset({"elementwise", "norm"})
 # Their settings hold the size of the batch.
 _COUNTED = frozenset({"native_group_norm", "native_group_norm_backward"})
+_READS_ONE_VALUE = frozenset({"item", "_local_scalar_dense", "is_nonzero"})
+_COMPUTES_NOTHING = frozenset(
+    (
+        *(
+            "empty",
+            "empty_like",
+            "empty_strided",
+            "new_empty",
+            "new_empty_strided",
+            "resize_",
+            "detach",
+            "detach_",
+            "alias",
+        ),
+        *(
+            "as_strided",
+            "as_strided_",
+            "_reshape_alias",
+            "view",
+            "expand",
+            "permute",
+            "transpose",
+            "t",
+            "select",
+            "slice",
+        ),
+    )
+)
 _NAME = re.compile(r"aten::(\w+)(?:\.\w+)?")
 
 
 class RecordedOperator(NamedTuple):
     """An operator of a trace with equal inputs: how often and how long it ran, and what it could take; times in ns.
 
-    `trace` is the name of its file. `flops` and the ceilings are those of operator_cost. `device` is None where the trace does not name the GPU, and
-    without `kernels` it ran on the host.
+    `trace` is the name of its file. `flops` and the ceilings are those of operator_cost. `device` is None where the trace
+    does not name the GPU, and without `kernels` it ran on the host.
     """
 
     trace: str
@@ -111,14 +142,22 @@ def plan_replay(operator: RecordedOperator) -> ReplayPlan:
     """Return how the operator is run again. Raises ValueError, which says what the trace lacks and how to record it."""
     match = _NAME.fullmatch(operator.name)
     if match is None:
-        raise ValueError(f"{operator.name} is no operator of PyTorch itself (aten::): the library that has it is needed")
+        raise ValueError(
+            f"{operator.name} is no operator of PyTorch itself (aten::): the library that has it is needed"
+        )
     name = match[1]
     arguments = read_arguments(operator.inputs)
-    if not any(is_tensor(argument) or isinstance(argument, list) for argument in arguments):
+    if not any(map(is_tensor, list_parts(arguments))):
         raise ValueError("it has no tensor among its inputs")
     if any(argument is ... for argument in arguments) and name not in _SETTLED:
         raise ValueError(f"the trace lacks its settings (Concrete Inputs); {WITH_SETTINGS}")
-    assumed = tuple(_list_assumptions(arguments))
+    if name in _READS_ONE_VALUE:
+        raise ValueError("it only reads one value, and waits for what computes it")
+    if name in _COMPUTES_NOTHING:
+        raise ValueError("it computes nothing: it allocates memory, or names some")
+    if name == "einsum":
+        raise ValueError("PyTorch does not record its equation; the products in it can be run again: --op bmm")
+    assumed = (*_list_assumptions(arguments), *(["its approximation is not recorded: none"] if "gelu" in name else []))
     if name in _ATTENTION:
         plan = _plan_attention(name, arguments, operator)
     elif name in _LIBRARY_NORM_BACKWARD:
@@ -131,7 +170,7 @@ def plan_replay(operator: RecordedOperator) -> ReplayPlan:
 def _list_assumptions(arguments: Sequence[Argument]) -> list[str]:
     """Return what has to be assumed of the arguments, as sentences."""
     tensors = [argument for argument in arguments if is_tensor(argument)]
-    lists = [argument for argument in arguments if isinstance(argument, list) and argument and is_tensor(argument[0])]  # type: ignore[arg-type]
+    lists = [part for part in list_parts(arguments) if is_tensor(part) and part not in tensors]
     found = []
     if any(tensor.strides is None for tensor in tensors):
         found.append("strides were not recorded: tensors are contiguous here")
@@ -180,7 +219,7 @@ def _take(arguments: Sequence[Argument], place: int | None) -> Argument:
 
 
 def _plan_norm_backward(name: str, arguments: list[Argument], operator: RecordedOperator) -> ReplayPlan:
-    """Return the plan of a library's batch_norm backward as the backward pass of batch_norm, which keeps what the library needs."""
+    """Return the plan of a library's batch_norm backward as the backward pass of batch_norm."""
     gradient, input_, weight, mean, variance = (_take(arguments, place) for place in _LIBRARY_NORM_BACKWARD[name])
     if not is_tensor(gradient) or not is_tensor(input_) or not is_tensor(weight):
         raise ValueError("the trace lacks the shapes of its input and weight")
@@ -192,7 +231,9 @@ def _plan_norm_backward(name: str, arguments: list[Argument], operator: Recorded
 def _find_batch(plan: ReplayPlan, kind: str | None) -> tuple[int, ...]:
     """Return the places of arguments that can be cut along their first dimension together; none if that is not known."""
     name = plan.called.removeprefix("aten::").partition(".")[0]
-    tensors = {place: argument for place, argument in enumerate(plan.arguments) if is_tensor(argument) and argument.shape}
+    tensors = {
+        place: argument for place, argument in enumerate(plan.arguments) if is_tensor(argument) and argument.shape
+    }
     if name in _BATCHED:
         places = [place for place in _BATCHED[name] if place in tensors]
         if name == "addmm" and len(tensors[0].shape if 0 in tensors else ()) > 1:

@@ -66,8 +66,11 @@ def _format_argument(argument: Argument) -> str:
     if is_tensor(argument):
         return _format_tensor(argument)
     if isinstance(argument, list):
-        return f"[{', '.join(_format_tensor(part) if isinstance(part, RecordedTensor) else _format_setting(part) for part in argument)}]"
-    return _format_setting(argument)
+        parts = (
+            _format_tensor(part) if isinstance(part, RecordedTensor) else _format_setting(part) for part in argument
+        )
+        return f"[{', '.join(parts)}]"
+    return _format_setting(argument)  # type: ignore[arg-type] # a list is none here
 
 
 def _format_tensor(tensor: RecordedTensor) -> str:

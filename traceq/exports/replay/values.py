@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from traceq.exports.replay.arguments import Argument, RecordedTensor
@@ -40,12 +41,19 @@ _POINTS_ALONG = {
     "index_fill_": (2, 0, 1),
 }
 # Those that have the number of rows itself: the place of the indices and of the number.
-_POINTS_BELOW = {"embedding_backward": (1, 2), "embedding_dense_backward": (1, 2), "one_hot": (0, 1), "bincount": (0, 2)}
+_POINTS_BELOW = {
+    "embedding_backward": (1, 2),
+    "embedding_dense_backward": (1, 2),
+    "one_hot": (0, 1),
+    "bincount": (0, 2),
+}
 # Of bags: the place of the indices and of where each bag begins.
 _BAGS = {"_embedding_bag": (1, 2), "_embedding_bag_forward_only": (1, 2), "embedding_bag": (1, 2)}
 
 # Lists of tensors that may be absent are recorded as nothing: the same as no list.
-_HIDDEN_INDICES = frozenset({"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"})
+_HIDDEN_INDICES = frozenset(
+    {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
+)
 
 
 def fill_tensors(name: str, arguments: list[Argument]) -> list[Argument]:
@@ -57,8 +65,8 @@ def fill_tensors(name: str, arguments: list[Argument]) -> list[Argument]:
         arguments = _point(arguments, place, _size_of(arguments, tensor, dimension))
     elif name in _POINTS_ALONG:
         place, tensor, along = _POINTS_ALONG[name]
-        dimension = arguments[along] if along < len(arguments) else None
-        arguments = _point(arguments, place, _size_of(arguments, tensor, dimension) if type(dimension) is int else 0)
+        named = arguments[along] if along < len(arguments) else None
+        arguments = _point(arguments, place, _size_of(arguments, tensor, named) if isinstance(named, int) else 0)
     elif name in _POINTS_BELOW:
         place, number = _POINTS_BELOW[name]
         high = arguments[number] if number < len(arguments) else None
@@ -76,8 +84,17 @@ def is_tensor(argument: Argument) -> TypeGuard[RecordedTensor]:
     return isinstance(argument, RecordedTensor)
 
 
+def list_parts(arguments: Sequence[Argument]) -> Iterator[Argument]:
+    """Yield the arguments, of lists what is in them."""
+    for argument in arguments:
+        if isinstance(argument, list):
+            yield from argument
+        else:
+            yield argument
+
+
 def _size_of(arguments: list[Argument], place: int, dimension: int) -> int:
-    """Return the size of a tensor's dimension: of one without so many dimensions of its only one, for -1 of a plane; 0 if unknown."""
+    """Return the size of a tensor's dimension (of a plane for -1), of one with fewer dimensions the last; 0 if unknown."""
     tensor = arguments[place] if place < len(arguments) else None
     if not is_tensor(tensor) or not tensor.shape:
         return 1 if is_tensor(tensor) else 0
