@@ -141,7 +141,11 @@ def _filter_operators(
 def _name_others(operators: Sequence[RecordedOperator], wanted: str | None) -> str:
     """Return which operators there are: the closest names, else those with the most time to win."""
     names = list(dict.fromkeys(operator.name for operator in operators if operator.name.startswith("aten::")))
-    close = difflib.get_close_matches(wanted, names, n=_MOST_NAMED) if wanted is not None else []
+    close = (
+        []
+        if wanted is None
+        else difflib.get_close_matches(f"aten::{wanted.removeprefix('aten::')}", names, n=_MOST_NAMED, cutoff=0.8)
+    )
     return f"there are {', '.join(close or names[:_MOST_NAMED])}" if names else "there are none of PyTorch itself"
 
 

@@ -386,7 +386,14 @@ def run_variant(operator: Operator, variant: Variant, settings: Settings, cut: i
         if variant.compiled:
             tunes = settings.device.type == "cuda" and any(word in operator.called for word in PRODUCTS)
             call = torch.compile(call, dynamic=False, mode="max-autotune-no-cudagraphs" if tunes else "default")
+        begin = time.perf_counter()
         result = list_tensors(call())
+        if (
+            settings.device.type == "cpu"
+            and time.perf_counter() - begin > settings.seconds / 4
+            and not variant.compiled
+        ):
+            settings = settings._replace(warmup=0)
         # of those that change their inputs and return nothing
         kept = [tensor.detach().clone() for tensor in result or list_tensors(arguments)]
         fills = (
@@ -405,7 +412,7 @@ def bind_fresh(operator: Operator, arguments: list[Any]) -> Callable[[], Any]:
 def time_calls(
     call: Callable[[], Any], settings: Settings, renew: Callable[[], Callable[[], Any]] | None = None
 ) -> list[int]:
-    """Return the durations of calls, ns; fewer than `runs` where `seconds` are over, but three. `renew` makes each call anew."""
+    """Return the durations of calls, ns; fewer than `runs` where `seconds` are over, but one. `renew` makes each call anew."""
     begin = time.perf_counter()
     for _ in range(settings.warmup):
         call()
@@ -429,7 +436,7 @@ def time_on_cpu(
     rest = torch.empty(GIB >> 4, dtype=torch.float32) if settings.cold else None
     durations: list[int] = []
     deadline = time.perf_counter() + settings.seconds
-    while len(durations) < settings.runs and (len(durations) < 3 or time.perf_counter() < deadline):  # noqa: PLR2004
+    while len(durations) < settings.runs and (not durations or time.perf_counter() < deadline):
         if rest is not None:
             rest.fill_(1)
         call = call if renew is None else renew()
@@ -450,7 +457,7 @@ def time_on_gpu(call: Callable[[], Any], settings: Settings) -> list[int]:
     torch.cuda.synchronize(settings.device)
     durations: list[int] = []
     deadline = time.perf_counter() + settings.seconds
-    while len(durations) < settings.runs and (len(durations) < 3 or time.perf_counter() < deadline):  # noqa: PLR2004
+    while len(durations) < settings.runs and (not durations or time.perf_counter() < deadline):
         first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
         if rest is not None:
             rest.zero_()
