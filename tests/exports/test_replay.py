@@ -325,7 +325,7 @@ def test_wrong_use_of_the_script_is_said(harness, capsys, arguments, message):
     if "cuda:99" in arguments and torch.cuda.is_available():
         pytest.skip("the message is for machines without a GPU")
     with pytest.raises(SystemExit):
-        harness.main(arguments)
+        harness.run_script(arguments)
     assert message.split("|")[0] in capsys.readouterr().err
 
 
@@ -358,7 +358,7 @@ def collective(**changes):
     [
         ({"group_size": None}, "lacks the size of its process group; record"),
         ({"group_size": 1}, "of one rank"),
-        ({"op": "wait"}, "none of reduce_scatter"),
+        ({"name": "wait"}, "none of reduce_scatter"),
         ({"in_elements": None, "out_elements": 0}, "how many elements"),
         ({"dtype": "String"}, "type 'String'"),
     ],
@@ -384,7 +384,7 @@ def test_collectives_of_every_source_are_known_by_their_names():
 @pytest.mark.slow
 def test_collectives_run_on_two_processes(tmp_path):
     every = [
-        collective(op=op, in_elements=elements, out_elements=None)
+        collective(name=op, in_elements=elements, out_elements=None)
         for op, elements in (("all_reduce", 64), ("all_gather", 64), ("reduce_scatter", 64), ("broadcast", 64))
     ]
     for one in every:
@@ -396,7 +396,7 @@ def test_collectives_run_on_two_processes(tmp_path):
     )
     found = json.loads(done.stdout)
     assert [(row["name"], row["backend"], row["ranks"], row["comparable"]) for row in found] == [
-        (one.op, "gloo", 2, False) for one in every
+        (one.name, "gloo", 2, False) for one in every
     ]
     assert all(len(row["durations_ns"]["recorded"]) == 2 for row in found)
 

@@ -71,10 +71,12 @@ def replay_operators(
     if sum(named is not None for named in (choice.operator, choice.kernel, choice.finding)) > 1:
         raise WrongUse("--op, --kernel and --finding each say which operator: give only one.")
     with open_source(source, "replayed", read) as connection:
-        return run_interruptibly(connection, lambda: _replay(connection, str(source), choice, which))
+        return run_interruptibly(connection, lambda: _replay_chosen(connection, str(source), choice, which))
 
 
-def _replay(connection: duckdb.DuckDBPyConnection, source: str, choice: ReplayChoice, which: Which) -> OperatorReplay:
+def _replay_chosen(
+    connection: duckdb.DuckDBPyConnection, source: str, choice: ReplayChoice, which: Which
+) -> OperatorReplay:
     """Return the script for the chosen trace of an open database."""
     ranks = select_traces(connection, () if which.trace is None else (which.trace,))
     trace_id, *_ = select_rank(ranks, which.rank, source)
@@ -154,7 +156,7 @@ def _filter_collectives(collectives: Sequence[RecordedCollective], choice: Repla
     if choice.finding is not None:
         return [collective for collective in collectives if collective.is_wanted]
     kind = None if choice.operator is None else name_kind(choice.operator)
-    return [collective for collective in collectives if kind is not None and name_kind(collective.op) == kind]
+    return [collective for collective in collectives if kind is not None and name_kind(collective.name) == kind]
 
 
 def _sort_out(recorded: Sequence[R], plan: Callable[[R], P], most: int) -> tuple[list[tuple[R, P]], list[PassedOver]]:

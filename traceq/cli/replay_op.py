@@ -72,10 +72,10 @@ def replay_operators(
     choice = ReplayChoice(operator, kernel, finding, batch)
     found = work(source, choice, which, read.with_writes(output))
     write(found.script, output)
-    _describe(found, output)
+    _print_summary(found, output)
 
 
-def _describe(found: OperatorReplay, output: Path | None) -> None:
+def _print_summary(found: OperatorReplay, output: Path | None) -> None:
     """Print on stderr what the script runs, what it had to leave out, and how to start it."""
     for recorded in found.replayed:
         times = (

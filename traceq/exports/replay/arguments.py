@@ -58,7 +58,7 @@ Argument = RecordedTensor | list[RecordedTensor] | Setting
 
 
 class RecordedInputs(NamedTuple):
-    """What the profiler wrote of the inputs of an operator, each as the text of a JSON list; None where it wrote nothing."""
+    """The profiler's records of the inputs of an operator, each as the text of a JSON list; None where it wrote nothing."""
 
     dims: str | None
     types: str | None

@@ -25,7 +25,7 @@ import torch
 import torch.distributed as dist
 
 
-class Collective(NamedTuple):
+class CollectiveCall(NamedTuple):
     """A collective as recorded: elements of input and output on one rank, and times in ns, with the wait for others."""
 
     name: str
@@ -45,8 +45,8 @@ class Collective(NamedTuple):
 
 
 # <operators>
-COLLECTIVES: list[Collective] = [
-    Collective(
+COLLECTIVES: list[CollectiveCall] = [
+    CollectiveCall(
         "nccl:all_reduce", "all_reduce", "float32", 65_536, 65_536, 2, calls=1, median_ns=100_000, least_ns=90_000
     ),
 ]
@@ -65,7 +65,7 @@ BUS_FACTORS: dict[str, Callable[[int], float]] = {
 SHORT_TYPES = {"float64": "float32", "float32": "bfloat16"}
 
 
-def make_call(collective: Collective, dtype: torch.dtype, ranks: int, device: torch.device) -> Callable[[], Any]:
+def make_call(collective: CollectiveCall, dtype: torch.dtype, ranks: int, device: torch.device) -> Callable[[], Any]:
     """Return the call of the collective with tensors on the device, as one of `ranks`."""
     kind = collective.kind
     if kind in ("all_reduce", "broadcast"):
@@ -86,7 +86,7 @@ def make_call(collective: Collective, dtype: torch.dtype, ranks: int, device: to
     return lambda: dist.all_to_all_single(received, whole)
 
 
-def count_bytes(collective: Collective, dtype: torch.dtype, ranks: int) -> int:
+def count_bytes(collective: CollectiveCall, dtype: torch.dtype, ranks: int) -> int:
     """Return the size of the message in bytes, as nccl-tests count it: the larger of input and output."""
     elements = collective.in_elements * (ranks if collective.kind == "all_gather" else 1)
     return elements * dtype.itemsize
@@ -120,7 +120,7 @@ def run_rank(rank: int, ranks: int, backend: str, meeting: str, runs: int, warmu
     dist.destroy_process_group()
 
 
-def list_variants(collective: Collective) -> list[tuple[str, str]]:
+def list_variants(collective: CollectiveCall) -> list[tuple[str, str]]:
     """Return the variants of a collective: name and type of its elements."""
     shorter = SHORT_TYPES.get(collective.dtype)
     return [("recorded", collective.dtype), *([(shorter, shorter)] if shorter else [])]
@@ -149,7 +149,7 @@ def start_ranks(ranks: int, backend: str, runs: int, warmup: int) -> list[list[d
     return [json.loads(output.strip().splitlines()[-1]) for output, _ in outputs]
 
 
-def print_collective(collective: Collective, durations: dict[str, list[int]], ranks: int, *, is_same: bool) -> None:
+def print_collective(collective: CollectiveCall, durations: dict[str, list[int]], ranks: int, *, is_same: bool) -> None:
     """Print what was recorded and what was measured; `is_same`: on as many ranks of the same device."""
     print(f"{collective.name}, {collective.in_elements:,} {collective.dtype} in, {collective.out_elements:,} out")
     place = (collective.device or "a GPU") if collective.on_gpu else "the CPU"
@@ -180,7 +180,7 @@ def show_time(ns: float) -> str:
     return f"{ns:.0f} ns"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run_script(arguments: Sequence[str] | None = None) -> int:
     """Run the collectives on several processes and print what was measured: of each run the slowest rank."""
     parser = argparse.ArgumentParser(description="Run collectives of a trace again, on processes of this machine.")
     parser.add_argument(
@@ -241,4 +241,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script())

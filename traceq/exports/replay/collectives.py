@@ -36,7 +36,7 @@ class RecordedCollective(NamedTuple):
     """A collective of a trace with equal sizes: how often and how long it ran, in ns. None is what the trace does not say."""
 
     trace: str
-    op: str
+    name: str
     dtype: str | None
     in_elements: int | None
     out_elements: int | None
@@ -51,11 +51,6 @@ class RecordedCollective(NamedTuple):
     device: str | None
     on_gpu: bool
     is_wanted: bool
-
-    @property
-    def name(self) -> str:
-        """Its name as the source has it."""
-        return self.op
 
 
 def read_collectives(
@@ -73,7 +68,7 @@ def name_kind(op: str) -> str | None:
 
 def check_replayable(collective: RecordedCollective) -> None:
     """Raise ValueError for a collective that cannot be run again, which says what the trace lacks."""
-    if name_kind(collective.op) is None:
+    if name_kind(collective.name) is None:
         raise ValueError(f"it is none of {', '.join(kind for kind, _ in _KINDS)}")
     if collective.group_size is None:
         raise ValueError(
@@ -91,13 +86,13 @@ def write_collectives(collectives: Sequence[RecordedCollective]) -> str:
     """Return the text of a script that runs the collectives, which must be replayable; it needs PyTorch only."""
     harness = Path(__file__).with_name("collective_harness.py").read_text("utf-8")
     data = "".join(_format_collective(collective) for collective in collectives)
-    return replace_data(harness, f"COLLECTIVES: list[Collective] = [\n{data}]\n")
+    return replace_data(harness, f"COLLECTIVES: list[CollectiveCall] = [\n{data}]\n")
 
 
 def _format_collective(collective: RecordedCollective) -> str:
     """Return the collective as source text, a field a line."""
     ranks = collective.group_size or 0
-    kind = name_kind(collective.op)
+    kind = name_kind(collective.name)
     into = collective.in_elements or 0
     out = collective.out_elements or 0
     # one follows from the other
@@ -105,7 +100,7 @@ def _format_collective(collective: RecordedCollective) -> str:
     out = out or {"all_gather": into * ranks, "reduce_scatter": into // max(ranks, 1)}.get(str(kind), into)
     reduction = (collective.reduction or "SUM").upper()
     fields: dict[str, Any] = {
-        "name": json.dumps(collective.op),
+        "name": json.dumps(collective.name),
         "kind": json.dumps(kind),
         "dtype": json.dumps(_TYPES[(collective.dtype or "").casefold().removeprefix("c10::")]),
         "in_elements": f"{into:_}",
@@ -121,4 +116,4 @@ def _format_collective(collective: RecordedCollective) -> str:
         "device": None if collective.device is None else json.dumps(collective.device),
     }
     lines = "".join(f"        {name}={value},\n" for name, value in fields.items())
-    return f"    Collective(\n{lines}    ),\n"
+    return f"    CollectiveCall(\n{lines}    ),\n"

@@ -2,7 +2,7 @@
 -- other ranks is in their durations: the shortest one has least of it.
 select
     (select parse_filename(path) from trace where trace_id = $trace_id) as trace,
-    c.op,
+    c.op as name,
     c.dtype,
     c.in_elements,
     c.out_elements,

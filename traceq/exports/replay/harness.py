@@ -146,9 +146,9 @@ def make_arguments(operator: Operator, settings: Settings, cut: int) -> list[Any
     wide = any(isinstance(spec, Tensor) and spec.shape for spec in operator.arguments)
     batch = max((operator.arguments[place].shape[0] for place in operator.batch), default=0)
 
-    def make(spec: Any, *, is_batched: bool) -> Any:
+    def make_argument(spec: Any, *, is_batched: bool) -> Any:
         if isinstance(spec, list):
-            return [make(part, is_batched=False) for part in spec]
+            return [make_argument(part, is_batched=False) for part in spec]
         if not isinstance(spec, Tensor):
             return spec
         if is_batched:
@@ -157,10 +157,10 @@ def make_arguments(operator: Operator, settings: Settings, cut: int) -> list[Any
         on_host = wide and not spec.shape and spec.dtype in {"float64", "int64"}
         return make_tensor(spec, torch.device("cpu") if on_host else settings.device, settings.list_type or "float32")
 
-    made = [make(spec, is_batched=place in operator.batch) for place, spec in enumerate(operator.arguments)]
+    made = [make_argument(spec, is_batched=place in operator.batch) for place, spec in enumerate(operator.arguments)]
     gradient = operator.gradient
     has_batch = gradient is not None and bool(operator.batch) and gradient.shape[:1] == (batch,)
-    return [*made, make(gradient, is_batched=has_batch)]
+    return [*made, make_argument(gradient, is_batched=has_batch)]
 
 
 def make_tensor(spec: Tensor, device: torch.device, list_type: str) -> torch.Tensor:
@@ -196,7 +196,9 @@ def find_overload(name: str, arguments: Sequence[Any]) -> Any:
     overloads = [getattr(packet, found) for found in packet.overloads()]
     fitting = [overload for overload in overloads if fits_schema(overload._schema.arguments, arguments)]
     if not fitting:
-        raise ValueError(f"PyTorch {torch.__version__} has no {name} with these arguments: {describe(arguments)}")
+        raise ValueError(
+            f"PyTorch {torch.__version__} has no {name} with these arguments: {describe_arguments(arguments)}"
+        )
     return min(fitting, key=lambda overload: len(overload._schema.arguments))
 
 
@@ -270,12 +272,12 @@ def list_tensors(result: Any) -> list[torch.Tensor]:
 def change_tensors(change: Callable[[torch.Tensor], torch.Tensor], arguments: list[Any]) -> list[Any]:
     """Return the arguments with every tensor changed."""
 
-    def apply(value: Any) -> Any:
+    def change_value(value: Any) -> Any:
         if isinstance(value, list):
-            return [apply(part) for part in value]
+            return [change_value(part) for part in value]
         return change(value) if isinstance(value, torch.Tensor) else value
 
-    return [apply(argument) for argument in arguments]
+    return [change_value(argument) for argument in arguments]
 
 
 def lay_channels_last(tensor: torch.Tensor) -> torch.Tensor:
@@ -292,7 +294,7 @@ def to_bfloat16(tensor: torch.Tensor) -> torch.Tensor:
 def pad_products(name: str, arguments: list[Any]) -> list[Any]:
     """Return the matrices with their sizes raised to multiples of TILE by zeros, in the order of their strides."""
 
-    def pad(tensor: torch.Tensor, dimensions: int) -> torch.Tensor:
+    def pad_matrix(tensor: torch.Tensor, dimensions: int) -> torch.Tensor:
         shape = list(tensor.shape)
         shape[-dimensions:] = [-(-size // TILE) * TILE for size in shape[-dimensions:]]
         order = sorted(range(tensor.ndim), key=tensor.stride, reverse=True)
@@ -304,10 +306,10 @@ def pad_products(name: str, arguments: list[Any]) -> list[Any]:
     first = {"mm": 0, "bmm": 0, "addmm": 1, "linear": 0, "baddbmm": 1}[name]
     padded = [*arguments]
     for place in (first, first + 1):
-        padded[place] = pad(arguments[place], 2)
+        padded[place] = pad_matrix(arguments[place], 2)
     for place, value in enumerate(arguments):
         if isinstance(value, torch.Tensor) and place not in (first, first + 1) and value.ndim:
-            padded[place] = pad(value, min(value.ndim, 2))
+            padded[place] = pad_matrix(value, min(value.ndim, 2))
     return padded
 
 
@@ -374,7 +376,7 @@ def list_library_variants(name: str, *, on_gpu: bool) -> Iterator[Variant]:
 
 
 def has_odd_sizes(tensors: Sequence[torch.Tensor]) -> bool:
-    """Return whether a matrix has a size that is no multiple of TILE."""
+    """Return whether TILE leaves a rest of the size of some matrix."""
     return any(size % TILE for tensor in tensors for size in tensor.shape[-2:])
 
 
@@ -508,7 +510,7 @@ def count_bytes(operator: Operator, cut: int) -> int:
 
 
 def measure_memory(device: torch.device) -> int:
-    """Return the bytes that may be used: of the GPU nine tenths of what is free, of the host half of what is available."""
+    """Return how many bytes to use at most: nine tenths of the free memory of a GPU, half of that available on the host."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0] * 0.9)
     table = Path("/proc/meminfo")
@@ -577,7 +579,7 @@ def run_operator(operator: Operator, settings: Settings) -> dict[str, Any]:
     return {
         "name": operator.name,
         "called": operator.called,
-        "inputs": describe(operator.arguments),
+        "inputs": describe_arguments(operator.arguments),
         "trace": operator.trace,
         "calls": operator.calls,
         "recorded_ns": operator.median_ns,
@@ -637,20 +639,20 @@ def name_device(device: torch.device) -> str:
     return f"CPU, {torch.get_num_threads()} threads"
 
 
-def describe(arguments: Sequence[Any]) -> str:
+def describe_arguments(arguments: Sequence[Any]) -> str:
     """Return arguments in one line: float32 (64, 32) strides (32, 1), 1, [1, 1]."""
 
-    def show(value: Any) -> str:
+    def show_value(value: Any) -> str:
         if isinstance(value, Tensor):
             strides = "" if value.strides is None or not value.shape else f" strides {value.strides}"
             return f"{value.dtype or 'unknown type'} {value.shape}{strides}"
         if isinstance(value, torch.Tensor):
             return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
         if isinstance(value, list) and value and isinstance(value[0], Tensor | torch.Tensor):
-            return f"[{len(value)} tensors, the first {show(value[0])}]"
+            return f"[{len(value)} tensors, the first {show_value(value[0])}]"
         return "not recorded" if value is ... else str(value)
 
-    return ", ".join(map(show, arguments))
+    return ", ".join(map(show_value, arguments))
 
 
 def describe_recorded(operator: Operator) -> str:
@@ -787,7 +789,7 @@ def read_settings(arguments: Sequence[str] | None = None) -> tuple[Settings, arg
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run_script(arguments: Sequence[str] | None = None) -> int:
     """Run the operators and print what was measured; return 1 if one of them does not run as recorded, else 0."""
     settings, parsed = read_settings(arguments)
     if parsed.threads:
@@ -813,4 +815,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script())

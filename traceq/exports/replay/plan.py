@@ -124,7 +124,7 @@ class RecordedOperator(NamedTuple):
 
 
 class ReplayPlan(NamedTuple):
-    """What a script runs: `called` with the arguments, and for a `gradient` the backward pass of it for the inputs `wanted`.
+    """The call that a script makes: `called` with the arguments, or for a `gradient` its backward pass for the inputs `wanted`.
 
     `batch` are the places of arguments that have the batch as their first dimension, `assumed` what no record says.
     """
@@ -191,10 +191,10 @@ def _plan_attention(name: str, arguments: list[Argument], operator: RecordedOper
         raise ValueError("the trace lacks the shapes of query, key and value")
     called = [
         *inputs,
-        _take(arguments, mask),
-        _take(arguments, dropout) or 0.0,
-        bool(_take(arguments, causal)),
-        _take(arguments, scale),
+        _take_argument(arguments, mask),
+        _take_argument(arguments, dropout) or 0.0,
+        bool(_take_argument(arguments, causal)),
+        _take_argument(arguments, scale),
         # only newer versions of PyTorch have this one
         *([True] if _heads_differ(inputs) else []),
     ]
@@ -213,14 +213,16 @@ def _heads_differ(inputs: Sequence[Argument]) -> bool:
     return len(set(heads)) > 1
 
 
-def _take(arguments: Sequence[Argument], place: int | None) -> Argument:
+def _take_argument(arguments: Sequence[Argument], place: int | None) -> Argument:
     """Return the argument at a place; None without one."""
     return arguments[place] if place is not None and place < len(arguments) else None
 
 
 def _plan_norm_backward(name: str, arguments: list[Argument], operator: RecordedOperator) -> ReplayPlan:
     """Return the plan of a library's batch_norm backward as the backward pass of batch_norm."""
-    gradient, input_, weight, mean, variance = (_take(arguments, place) for place in _LIBRARY_NORM_BACKWARD[name])
+    gradient, input_, weight, mean, variance = (
+        _take_argument(arguments, place) for place in _LIBRARY_NORM_BACKWARD[name]
+    )
     if not is_tensor(gradient) or not is_tensor(input_) or not is_tensor(weight):
         raise ValueError("the trace lacks the shapes of its input and weight")
     called = [input_, weight, weight, mean, variance, True, 0.1, 1e-5, True]

@@ -62,15 +62,15 @@ def fill_tensors(name: str, arguments: list[Argument]) -> list[Argument]:
         raise ValueError("PyTorch records no shapes of its indices (a list of optional tensors)")
     if name in _POINTS_INTO:
         place, tensor, dimension = _POINTS_INTO[name]
-        arguments = _point(arguments, place, _size_of(arguments, tensor, dimension))
+        arguments = _fill_indices(arguments, place, _size_of(arguments, tensor, dimension))
     elif name in _POINTS_ALONG:
         place, tensor, along = _POINTS_ALONG[name]
         named = arguments[along] if along < len(arguments) else None
-        arguments = _point(arguments, place, _size_of(arguments, tensor, named) if isinstance(named, int) else 0)
+        arguments = _fill_indices(arguments, place, _size_of(arguments, tensor, named) if isinstance(named, int) else 0)
     elif name in _POINTS_BELOW:
         place, number = _POINTS_BELOW[name]
         high = arguments[number] if number < len(arguments) else None
-        arguments = _point(arguments, place, high if type(high) is int and high > 0 else 0)
+        arguments = _fill_indices(arguments, place, high if type(high) is int and high > 0 else 0)
     if name in _BAGS:
         indices, offsets = (arguments[place] for place in _BAGS[name])
         if is_tensor(indices) and is_tensor(offsets):
@@ -103,7 +103,7 @@ def _size_of(arguments: list[Argument], place: int, dimension: int) -> int:
     return tensor.shape[dimension] if -len(tensor.shape) <= dimension < len(tensor.shape) else tensor.shape[-1]
 
 
-def _point(arguments: list[Argument], place: int, high: int) -> list[Argument]:
+def _fill_indices(arguments: list[Argument], place: int, high: int) -> list[Argument]:
     """Return the arguments with indices below `high` at the place. Raises ValueError if it is not known or no row is there."""
     indices = arguments[place] if place < len(arguments) else None
     if not is_tensor(indices):
