@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from math import prod
+from math import isfinite, prod
 from types import EllipsisType
 from typing import NamedTuple
 
@@ -149,4 +149,4 @@ def _read_setting(text: str) -> Setting:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, bool | int | float)
+    return isinstance(value, bool | int | float) and isfinite(value)
