@@ -15,14 +15,13 @@ from traceq.app.replay_operator import ReplayChoice, replay_operators
 
 torch = lazy_import.module("torch")
 
-# What is not cut to nothing by the shapes of attention over long sequences: these take minutes on a CPU.
+# Operators that are cut along the batch; attention over long sequences takes minutes on a CPU.
 TRACES = (
     "judged3/torch/tl_bert_small_h100.json.gz",
     "judged3/torch/part_bs512.json.gz",
     "traces/torch/kineto_resnet50_w0.v19.pt.trace.json.gz",
     "traces/torch/megatron_tp8_rank0.json.gz",
-    "judged/torch/tracelens_sglang_prefilldecode.json.gz",
-    "judged/torch/tracelens_ddp_resnet18_mi300.json.gz",
+    "traces/torch/tracelens_h100_owlv2.json.gz",
     "judged3/torch/tracelens_h100_qwen.json.gz",
     "judged3/torch/switchmoe_100Kpar_8batch_seq1024.json.gz",
     "judged3/torch/tl_norm_layers_mi300.json.gz",
