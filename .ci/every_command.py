@@ -125,6 +125,7 @@ CASES = (
     Case("tradeoff 1=demo.duckdb 2=torch.duckdb", r"Throughput and latency by batch_size"),
     Case("tradeoff demo.duckdb --batched-tokens 256", r"Cannot tell: no step belongs to a server of language models"),
     Case("estimate matmul 8192x8192x8192 --gpu H100", r"Arithmetic is the limit on H100 SXM"),
+    Case("replay-op torch.duckdb --op addmm -o replay.py", r"aten::addmm: 10 calls, [\s\S]*Run it: python replay\.py"),
     Case("goodput {root}/fixtures/run_logs/failures/train.log", r"57\.8 % of 2 h 53 min went into steps that count"),
     Case("compile-log {root}/fixtures/compile_logs", r"PyTorch gave up on choose"),
     Case("verify F1 --before demo.duckdb --after demo.duckdb", r"Load batches in worker processes"),

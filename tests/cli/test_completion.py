@@ -32,7 +32,7 @@ def completed(*words):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (("rep",), ["report"]),
+        (("rep",), ["report", "replay-op"]),
         (("conv",), ["convert"]),
         (("dataset", "comp"), ["compact"]),
         (("explain", "synchronous"), ["synchronous-loader"]),

@@ -33,6 +33,7 @@ COMMANDS = (
     "tradeoff",
     "goodput",
     "estimate",
+    "replay-op",
     "whatif",
     "sql",
     "shell",

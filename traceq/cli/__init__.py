@@ -58,6 +58,10 @@ class LazyCommands(LazyGroup):
                 "traceq.cli.estimate:estimate_operator",
                 "Say what an operator costs on a GPU, without a trace.",
             ),
+            "replay-op": (
+                "traceq.cli.replay_op:replay_operators",
+                "Write a script that runs a trace's slow operators without the model.",
+            ),
             "log": ("traceq.cli.log", "Show what was tried, what it won, and what was rejected."),
         },
         "Share a trace": {

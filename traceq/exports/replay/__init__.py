@@ -1,0 +1,1 @@
+"""Operators of a trace as programs that run without the model."""
