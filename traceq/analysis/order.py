@@ -17,6 +17,7 @@ from traceq.analysis.kernels.compiled import Compiled
 from traceq.analysis.kernels.compiled_kernel import fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
+from traceq.analysis.kernels.reported_kernel import match_reports
 from traceq.analysis.kernels.signature_ceiling import fill_ceilings
 from traceq.analysis.layers.layer import fill_layers
 from traceq.analysis.ledger.host_debt import fill_debt
@@ -142,6 +143,7 @@ TOPICS = (
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
     Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     Topic("compiled", ("compiled_kernel",)),
+    Topic("kernel_reports", ("reported_kernel",)),
     Topic(
         "shapes",
         ("operator_shape", "operator_work", "kernel_operand", "signature_ceiling", "operator_cost", "serving_bytes"),
@@ -254,6 +256,9 @@ _IN_PYTHON = {
         "mesh_axis process_group",
     ),
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
+    "reported_kernel": AnalysisStep(
+        lambda connection, state: match_reports(connection, state.trace_id), "", "reported_kernel"
+    ),
     "module_timeline": AnalysisStep(
         lambda connection, _state: fill_timeline(connection), "_module_slice", "_module_call _module_timeline"
     ),

@@ -14,6 +14,7 @@ from traceq.common.units import count
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers import flight_recorder
 from traceq.importers.compile_log import is_compile_log
+from traceq.importers.kernel_reports import is_kernel_report
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 from traceq.importers.request_logs import is_request_log
@@ -46,6 +47,11 @@ _OTHER_PICKLE = (
     "a pickle, but not a memory snapshot from torch.cuda.memory._dump_snapshot(); for safety, traceq opens no others"
 )
 
+_NSIGHT_COMPUTE = (
+    "a report of Nsight Compute: counters of kernels, not times of a run; to give them to a trace, export them: ncu"
+    " --import REPORT --csv --page raw > kernels.csv (docs/kernel-reports.md), and for times record with: nsys profile"
+)
+
 # (how the file begins, what it is and what to do)
 _KNOWN_OTHERS = (
     (b"(dp0", _OTHER_PICKLE),
@@ -64,7 +70,7 @@ _KNOWN_OTHERS = (
     (b"\x80", _OTHER_PICKLE),
     (
         b"NVR\x00",
-        "a report of Nsight Compute: counters of kernels, not times of a run; open it with ncu-ui, record with: nsys profile",
+        _NSIGHT_COMPUTE,
     ),
     (
         b"PERFILE2",
@@ -151,6 +157,12 @@ def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | No
         return (
             f"a log of torch.compile, not a trace; what it compiled is traceq compile-log {log}; beside a trace of the same run"
             f" it is traceq report TRACE --with {log} (docs/compile.md)"
+        )
+    if not is_packed and is_kernel_report(path):
+        report = quote(path.name)
+        return (
+            f"a report of a kernel profiler, not a trace; its kernels are traceq kernels {report}; beside a trace of the same"
+            f" program it is traceq report TRACE --with {report} (docs/kernel-reports.md)"
         )
     if not is_packed and is_request_log(path):
         return (

@@ -15,6 +15,7 @@ from traceq.common.units import some
 from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import inspector, memory_snapshot
 from traceq.importers.compile_log import is_compile_log
+from traceq.importers.kernel_reports import is_kernel_report
 from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.request_logs import is_request_log
@@ -27,11 +28,11 @@ from traceq.loading.training_logs import build_rows
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
-_OTHERS = (memory_snapshot.sniff, is_compile_log, is_monitor_log, inspector.is_only_records)
+_OTHERS = (memory_snapshot.sniff, is_compile_log, is_kernel_report, is_monitor_log, inspector.is_only_records)
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """Files that the user names with --with: logs of monitors, of the training, torch.compile and requests; memory snapshots.
+    """Files that the user names with --with: logs of monitors, training, torch.compile and requests; kernel reports; snapshots.
 
     `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
     of training logs (--log-format).
@@ -78,7 +79,10 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
         log
         for log in beside.logs
         if log not in others
-        and not any(is_other(log) for is_other in (inspector.is_only_records, memory_snapshot.sniff, is_compile_log))
+        and not any(
+            is_other(log)
+            for is_other in (inspector.is_only_records, memory_snapshot.sniff, is_compile_log, is_kernel_report)
+        )
     ]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []

@@ -11,11 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from traceq.analysis.categories import IDLE
+from traceq.common.kernel_names import kernel_word
 from traceq.common.units import share
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
-from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
+from traceq.diagnosis.account.reasons import reason_and_remedy, remedy_above_limit
 from traceq.diagnosis.query import RuleQuery, names_used, read, shared_query, standalone_query
 from traceq.diagnosis.subject import Subject
 

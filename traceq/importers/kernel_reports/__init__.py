@@ -27,6 +27,7 @@ class KernelReportReader(Protocol):
 
 
 _READERS: tuple[KernelReportReader, ...] = (ncu, rocprof_compute)
+_ALL_COUNTERS = "pmc_perf.csv"
 _SUFFIXES = frozenset((".csv", ".txt", ".log", ".out"))
 
 
@@ -39,8 +40,17 @@ def is_kernel_report(path: Path) -> bool:
 
 
 def find_kernel_reports(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder that are CSVs of kernel profilers, sorted by name; others are skipped."""
-    return (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES and is_kernel_report(path))
+    """Yield the files in a folder that are CSVs of kernel profilers, sorted by name; others are skipped.
+
+    Of the files of one workload of rocprof-compute it is the one with all counters.
+    """
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES and is_kernel_report(path)]
+    whole = {path.parent for path in found if path.name == _ALL_COUNTERS}
+    return (
+        path
+        for path in found
+        if path.name == _ALL_COUNTERS or path.parent not in whole or not rocprof_compute.has_dispatches(path)
+    )
 
 
 def read_kernel_report(path: Path) -> ReportFile:

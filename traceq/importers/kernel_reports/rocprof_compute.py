@@ -61,6 +61,12 @@ def sniff_head(lines: Sequence[str]) -> bool:
     return _is_dispatches(header) or _is_speed_of_light(header, lines[1:])
 
 
+def has_dispatches(path: Path) -> bool:
+    """Return whether the file holds counters of dispatches. Raises OSError."""
+    lines = read_head(path)
+    return bool(lines) and _is_dispatches(split_cells(lines[0]))
+
+
 def read_report(path: Path) -> ReportFile:
     """Return the dispatches in a file of counters, or what the tables beside that of the speed of light say. Raises OSError."""
     lines = read_head(path)
