@@ -534,8 +534,8 @@ create table if not exists kernel_report (
     device bigint,
     --: Compute capability, as 9.0; NULL where the report does not tell.
     compute_capability varchar,
-    --: Duration as the profiler measured it, ns. Not the trace's: see above.
-    dur double,
+    --: Duration as the profiler measured it, ns; of summaries the mean. Not the trace's: see above.
+    dur bigint,
     --: Speed of light of the multiprocessors: the busiest of their units, as a share of its peak (at times a little above
     --: 1). Of rocprof-compute the busier of VALU and MFMA.
     compute_throughput double,

@@ -16,9 +16,9 @@ from traceq.loading.sources import split_duplicates
 from traceq.loading.staging import add_note, insert_fitting
 
 _TOOLS = {"ncu": "Nsight Compute", "rocprof-compute": "rocprof-compute"}
-_INTEGERS = ("blocks", "threads_per_block", "registers_per_thread", "shared_memory")
+_INTEGERS = ("dur", "blocks", "threads_per_block", "registers_per_thread", "shared_memory")
 _NUMBERS = (
-    "dur", "compute_throughput", "memory_throughput", "dram_throughput", "l2_throughput", "l1_throughput",
+    "compute_throughput", "memory_throughput", "dram_throughput", "l2_throughput", "l1_throughput",
     "achieved_occupancy", "theoretical_occupancy", "waves", "warp_latency", "sm_clock",
 )  # fmt: skip
 
@@ -47,7 +47,7 @@ def stage_kernel_reports(connection: duckdb.DuckDBPyConnection, logs: Sequence[P
 def describe_report(path: Path, report: ReportFile) -> str:
     """Return in words what the file is, and what its times are not."""
     kernels = len({launch.kernel for launch in report.launches})
-    launches = some(sum(launch.launches for launch in report.launches), "launch")
+    launches = some(sum(launch.launches for launch in report.launches), "launch", "launches")
     said = f"{path.name}, a report of {_TOOLS[report.tool]}: {launches} of {some(kernels, 'kernel')}"
     if report.not_measured:
         said += f", {some(report.not_measured, 'value')} not measured (n/a)"

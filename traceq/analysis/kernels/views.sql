@@ -578,8 +578,8 @@ measured as (
 stalled as (
     select
         trace_id, name, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-        arg_max(reason, row(share, reason)) as stall,
-        max(share) as stall_share
+        list(reason order by share desc, reason) as reasons,
+        list(share order by share desc, reason) as shares
     from kernel_reported_stall
     where reason <> 'selected' and share is not null
     group by all
@@ -607,7 +607,7 @@ select
     --: How often it ran in the counted steps of the trace.
     count(*) as kernels,
     --: Its time in them, ns: sum of kernel_occupancy.exclusive_dur.
-    sum(k.exclusive_dur) as dur,
+    sum(k.exclusive_dur)::bigint as dur,
     --: kernel_report.tool.
     m.tool,
     --: kernel_report.file; of several the first by name.
@@ -635,9 +635,13 @@ select
     --: The same of warp_latency, cycles.
     m.warp_latency,
     --: Reason for which its warps wait most of the time, as in kernel_stall; NULL where no report tells.
-    s.stall,
+    s.reasons[1] as stall,
     --: Share of that, 0 to 1.
-    s.stall_share
+    s.shares[1] as stall_share,
+    --: The next reason; NULL where no report tells another.
+    s.reasons[2] as next_stall,
+    --: Share of that, 0 to 1.
+    s.shares[2] as next_stall_share
 from measured as m
 inner join gpu_slice as g
     on

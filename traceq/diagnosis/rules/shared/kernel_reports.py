@@ -1,0 +1,68 @@
+"""What a report of a kernel profiler says of a kernel, in words."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from traceq.common.units import share
+
+# What warps wait for, by the reason as Nsight Compute names it; of rocprof-compute, which has two, dependency and issue.
+STALL_WORDS = {
+    "long_scoreboard": "wait for global or local memory",
+    "short_scoreboard": "wait for shared memory or a special function",
+    "lg_throttle": "wait to issue loads and stores of global memory",
+    "mio_throttle": "wait to issue to shared memory and special functions",
+    "tex_throttle": "wait to issue texture reads",
+    "math_pipe_throttle": "wait for a busy arithmetic unit",
+    "barrier": "wait for other warps at a barrier",
+    "wait": "wait a fixed number of cycles between dependent instructions",
+    "imc_miss": "wait for constants that the cache lacks",
+    "no_instruction": "wait for instructions to be fetched",
+    "no_instructions": "wait for instructions to be fetched",
+    "branch_resolving": "wait for the target of a branch",
+    "membar": "wait at a memory fence",
+    "not_selected": "are ready while another warp issues",
+    "drain": "wait for their last stores",
+    "dispatch_stall": "wait for the dispatcher",
+    "sleeping": "sleep",
+    "warpgroup_arrive": "wait for a warp group's matrix product to begin",
+    "gmma": "wait for a matrix product of the warp group",
+    "misc": "wait for something else",
+    "dependency": "wait for memory",
+    "issue": "wait for their turn to issue",
+}
+_LEAST_STALL = 0.1
+
+
+class MeasuredKernel(Protocol):
+    """The shares (0..1) that describe_measured reads; None where the report does not tell."""
+
+    @property
+    def tool(self) -> str: ...  # noqa: D102
+    @property
+    def compute_share(self) -> float | None: ...  # noqa: D102
+    @property
+    def memory_share(self) -> float | None: ...  # noqa: D102
+    @property
+    def stall(self) -> str | None: ...  # noqa: D102
+    @property
+    def stall_share(self) -> float | None: ...  # noqa: D102
+
+
+def describe_measured(kernel: MeasuredKernel) -> str:
+    """Return a clause: "ncu: 91 % of memory throughput; 63 % of the time its warps wait for memory"; "" where there is none."""
+    reached = [
+        (value, f"{share(value)} of {what} throughput")
+        for value, what in ((kernel.memory_share, "memory"), (kernel.compute_share, "compute"))
+        if value is not None
+    ]
+    parts = [", ".join(words for _, words in sorted(reached, reverse=True))] if reached else []
+    if kernel.stall is not None and kernel.stall_share is not None and kernel.stall_share >= _LEAST_STALL:
+        warps = "waves" if kernel.tool == "rocprof-compute" else "warps"
+        parts.append(f"{share(kernel.stall_share)} of the time its {warps} {describe_stall(kernel.stall)}")
+    return f"{kernel.tool}: {'; '.join(parts)}" if parts else ""
+
+
+def describe_stall(reason: str) -> str:
+    """Return what a warp does that stalls for this reason, as a verb with its objects."""
+    return STALL_WORDS.get(reason, f"stall ({reason})")
