@@ -9,6 +9,7 @@ from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, open_source
 from traceq.app.trace_selection import select_traces
 from traceq.app.view import View
+from traceq.common.units import some
 from traceq.database.user_sql import run_interruptibly
 from traceq.errors import NoTraces
 from traceq.importers.kernel_reports import is_kernel_report, read_kernel_report
@@ -45,8 +46,8 @@ def list_kernels(
 ) -> KernelsView:
     """List the `top` kernels with most time of a trace, and the commands that run `profiler` on them (ncu, rocprof-compute).
 
-    `program` stands in the commands. Of a report of a kernel profiler its launches are listed, the longest first. The trace is that with the id `trace` or of `rank`, by default the first. Raises
-    StoreError for a missing one, NoTraces where there is none.
+    `program` stands in the commands. The trace is that with the id `trace` or of `rank`, by default the first. Of a report of
+    a kernel profiler its launches are listed, the longest first. Raises StoreError for a missing trace, NoTraces for none.
     """
     if (path := Path(str(source))).is_file() and is_kernel_report(path):
         return KernelsView(_read_alone(path, top))
@@ -65,7 +66,11 @@ def _read_alone(path: Path, top: int) -> HotKernels:
     report = read_kernel_report(path)
     launches = sorted(report.launches, key=lambda launch: -launch.values.get("dur", 0.0))
     notes = [
-        *([f"{len(launches) - top:,} more launches: --top {len(launches)}"] if len(launches) > top else []),
+        *(
+            [f"{some(len(launches) - top, 'more launch', 'more launches')}: --top {len(launches)}"]
+            if len(launches) > top
+            else []
+        ),
         *([left_out] if (left_out := describe_left_out(report)) else []),
         f"Beside a trace of the same program: traceq report TRACE --with {path.name}",
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from shlex import quote
 from typing import NamedTuple
@@ -28,29 +27,37 @@ class SteadyStep(NamedTuple):
 def write_ncu_commands(
     kernels: Sequence[HotKernel], steady: SteadyStep, program: str = _PLACEHOLDER
 ) -> tuple[ProfilerCommand, ...]:
-    """Return commands of Nsight Compute, one for each number of launches to skip, and for each the export as CSV.
+    """Return the command of Nsight Compute that measures a launch of each kernel and geometry, and the export as CSV.
 
-    The filter applies to each kernel and launch geometry apart, so that one launch of each is measured.
+    It applies its filter to each kernel and launch geometry apart.
     """
-    skips: defaultdict[int, list[str]] = defaultdict(list)
-    for kernel in kernels:
-        word = kernel_word(kernel.name)
-        skip = 0 if steady.range_name is not None else math.ceil(steady.skipped * kernel.kernels_per_step)
-        if word is not None and word not in skips[skip]:
-            skips[skip].append(word)
-    commands = []
-    written = [(skip, words) for skip, words in skips.items() if words]
-    for number, (skip, words) in enumerate(written):
-        report = "hot_kernels" if len(written) == 1 else f"hot_kernels_{number + 1}"
-        commands.append(
-            ProfilerCommand(f"Measure {', '.join(words)}", _write_ncu(words, skip, steady, report, program))
-        )
-        export = f"ncu --import {report}.ncu-rep --csv --page raw --print-units base > {report}.csv"
-        commands.append(ProfilerCommand("Export it as CSV", export))
-    return tuple(commands)
+    words = list_words(kernels)
+    if not words:
+        return ()
+    command = _write_ncu(words, count_skipped(kernels, steady), steady, program)
+    export = "ncu --import hot_kernels.ncu-rep --csv --page raw --print-units base > hot_kernels.csv"
+    return (ProfilerCommand("Measure them", command), ProfilerCommand("Export it as CSV", export))
 
 
-def _write_ncu(words: Sequence[str], skip: int, steady: SteadyStep, report: str, program: str) -> str:
+def list_words(kernels: Sequence[HotKernel]) -> list[str]:
+    """Return the names by which profilers know the kernels, once each; without those whose name holds none."""
+    return list(dict.fromkeys(word for kernel in kernels if (word := kernel_word(kernel.name)) is not None))
+
+
+def count_skipped(kernels: Sequence[HotKernel], steady: SteadyStep) -> int:
+    """Return how many launches of each kernel to skip, so that all of them are in steady steps."""
+    if steady.range_name is not None:
+        return 0
+    return max((math.ceil(steady.skipped * kernel.kernels_per_step) for kernel in kernels), default=0)
+
+
+def count_needed_steps(kernels: Sequence[HotKernel], steady: SteadyStep) -> int:
+    """Return how many steps the program must run for each kernel to be launched once more than is skipped."""
+    least = min((kernel.kernels_per_step for kernel in kernels if kernel.kernels_per_step), default=1.0)
+    return math.ceil((count_skipped(kernels, steady) + 1) / least)
+
+
+def _write_ncu(words: Sequence[str], skip: int, steady: SteadyStep, program: str) -> str:
     """Return a command of Nsight Compute for kernels with these words as names."""
     names = re.escape(words[0]) if len(words) == 1 else f"({'|'.join(map(re.escape, words))})"
     parts = [
@@ -65,7 +72,7 @@ def _write_ncu(words: Sequence[str], skip: int, steady: SteadyStep, report: str,
     if steady.range_name is not None:
         include = f"{_NVTX_SPECIAL.sub(_ESCAPED, steady.range_name)}/"
         parts += ["--nvtx", f"--nvtx-include {quote(include)}"]
-    return " ".join([*parts, f"-f -o {report}", program])
+    return " ".join([*parts, "-f -o hot_kernels", program])
 
 
 _ESCAPED = r"\\\1"
@@ -73,23 +80,21 @@ _ESCAPED = r"\\\1"
 
 def write_rocprof_commands(kernels: Sequence[HotKernel], program: str = _PLACEHOLDER) -> tuple[ProfilerCommand, ...]:
     """Return commands of rocprof-compute: one that measures the kernels, and for each one that writes its tables as CSV."""
-    words = list(dict.fromkeys(word for kernel in kernels if (word := kernel_word(kernel.name)) is not None))
+    words = list_words(kernels)
     if not words:
         return ()
     measure = f"rocprof-compute profile -n hot_kernels -k {' '.join(words)} -- {program}"
     tables = [
         ProfilerCommand(
-            f"Write the tables of kernel {number}",
+            f"Tables of kernel {number}",
             f"rocprof-compute analyze -p workloads/hot_kernels/* -k {number} --save-dfs hot_kernels/{number}",
         )
         for number in range(len(words))
     ]
-    return (ProfilerCommand(f"Measure {', '.join(words)}", measure), *tables)
+    return (ProfilerCommand("Measure them", measure), *tables)
 
 
 def write_report_command(source: str, profiler: str) -> ProfilerCommand:
     """Return the command that reports on the trace together with what the profiler found."""
-    found = "hot_kernels*.csv" if profiler == "ncu" else "hot_kernels"
-    if profiler == "ncu":
-        return ProfilerCommand("Bring it back", f"traceq report {quote(source)} --with hot_kernels.csv")
-    return ProfilerCommand("Bring them back", f"traceq report {quote(source)} --with {found}")
+    found = "hot_kernels.csv" if profiler == "ncu" else "hot_kernels"
+    return ProfilerCommand("Bring it back", f"traceq report {quote(source)} --with {found}")

@@ -40,8 +40,9 @@ class ProfilerCommand(msgspec.Struct, frozen=True):
 class HotKernels(msgspec.Struct, frozen=True):
     """The kernels with most time, those that a profiler reported on, and commands that run a profiler on them.
 
-    `about` says what a report alone is, without a trace; its times are the report's. `other_share` of the kernels' time is of others; None where nothing is known of it. `left_out` are kernels that no command
-    names, as their names hold no word that a profiler filters by.
+    `other_share` of the kernels' time is of others; None where nothing is known of it. `left_out` are kernels that no command
+    names, as their names hold no word that a profiler filters by. `about` says what a report is that was read without a trace:
+    the times of `reported` are then its own.
     """
 
     source: str

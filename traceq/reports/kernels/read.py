@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traceq.common.kernel_names import kernel_word
 from traceq.common.units import some
 from traceq.reports.kernels.commands import (
     SteadyStep,
+    count_needed_steps,
     write_ncu_commands,
     write_report_command,
     write_rocprof_commands,
@@ -55,19 +57,19 @@ def read_kernels(
         other_share=report.other_share,
         reported=report.reported,
         commands=(*commands, *((write_report_command(source, profiler),) if commands else ())),
-        notes=_write_notes(steady, is_ncu=ncu) if commands else (),
+        notes=_write_notes(hot, steady, is_ncu=ncu) if commands else (),
         left_out=tuple(kernel.name for kernel in hot if kernel_word(kernel.name) is None),
     )
 
 
-def _write_notes(steady: SteadyStep, *, is_ncu: bool) -> tuple[str, ...]:
+def _write_notes(hot: Sequence[HotKernel], steady: SteadyStep, *, is_ncu: bool) -> tuple[str, ...]:
     """Return what to know of the commands."""
     if not is_ncu:
         return (_NUMBERS_OF_ROCPROF,)
     if steady.range_name is not None:
         return (f"Only launches within the NVTX range {steady.range_name} are measured.", _ONE_LAUNCH)
     skipped = (
-        f"The first launches of each kernel are skipped, those of {some(steady.skipped, 'step')}: the trace has that many before"
-        " its first counted one, or none. If the program warms up longer, raise --launch-skip."
+        f"The first launches of each kernel are skipped: those of {some(steady.skipped, 'step')} of warm-up. If the program warms"
+        f" up longer, raise --launch-skip. The rarest kernel runs that often in {some(count_needed_steps(hot, steady), 'step')}."
     )
     return (skipped, _ONE_LAUNCH)

@@ -39,13 +39,11 @@ def compose_kernels(report: HotKernels) -> Iterator[Block]:
                 "share": lambda row: maybe(share, row.kernel_share),
                 "count": lambda row: count(row.kernels),
                 "mean": lambda row: duration(row.mean_ns),
-                "family": lambda row: row.family,
                 "grid": lambda row: write_size(row.grid_x, row.grid_y, row.grid_z),
-                "block": lambda row: write_size(row.block_x, row.block_y, row.block_z),
                 "operator": lambda row: Name(row.operator) if row.operator else "-",
                 "ceiling": lambda row: maybe(share, row.ceiling_share),
             },
-            text=(0, 5, 6, 7, 8),
+            text=(0, 5, 6),
         )
         if any(row.ceiling_share is not None for row in report.hot):
             yield Paragraph(("ceiling: the least time of the operator that launched it, as a share of what it took.",))

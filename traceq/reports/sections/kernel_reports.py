@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.units import count, duration, maybe, share, some
 from traceq.diagnosis.rules.shared.kernel_reports import describe_stall
-from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, make_table
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Query, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.topics.kernels import ReportedKernel
 
@@ -54,20 +54,10 @@ def tabulate_reported(rows: Sequence[ReportedKernel]) -> Table:
 
 
 def describe_stalls(rows: Sequence[ReportedKernel]) -> Iterator[Block]:
-    """Yield a table of what the warps of each kernel wait for most; nothing where no report tells."""
-    told = [row for row in rows if row.stall is not None]
+    """Yield a line for each kernel on what its warps wait for most; nothing where no report tells."""
+    told = [row for row in rows if row.stall is not None and row.stall_share is not None]
     if told:
-        yield make_table(
-            told,
-            {
-                "kernel": lambda row: Name(row.name),
-                "grid": lambda row: write_size(row.grid_x, row.grid_y, row.grid_z),
-                "of the time": lambda row: maybe(share, row.stall_share),
-                "its warps": lambda row: describe_stall(row.stall or ""),
-                "next": _write_next,
-            },
-            text=(0, 1, 3, 4),
-        )
+        yield Items(tuple((Name(row.name), f" ({_write_grid(row)}): {_write_stalls(row)}") for row in told))
 
 
 def explain_clocks(rows: Sequence[ReportedKernel]) -> str:
@@ -90,8 +80,14 @@ def write_size(x: int | None, y: int | None, z: int | None) -> str:
     return "x".join(map(str, numbers))
 
 
-def _write_next(row: ReportedKernel) -> str:
-    """Return the second reason with its share, - where there is none to speak of."""
-    if row.next_stall is None or row.next_stall_share is None or row.next_stall_share < _LEAST_NEXT:
-        return "-"
-    return f"{share(row.next_stall_share)} {describe_stall(row.next_stall)}"
+def _write_grid(row: ReportedKernel) -> str:
+    return f"grid {write_size(row.grid_x, row.grid_y, row.grid_z)}"
+
+
+def _write_stalls(row: ReportedKernel) -> str:
+    """Return what the warps of a kernel wait for most, and next, with the shares of their time."""
+    warps = "waves" if row.tool == "rocprof-compute" else "warps"
+    text = f"{maybe(share, row.stall_share)} of the time its {warps} {describe_stall(row.stall or '')}"
+    if row.next_stall is not None and row.next_stall_share is not None and row.next_stall_share >= _LEAST_NEXT:
+        text += f", {share(row.next_stall_share)} they {describe_stall(row.next_stall)}"
+    return text
