@@ -17,6 +17,7 @@ from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
 from traceq.diagnosis.account.reasons import reason_and_remedy, remedy_above_limit
+from traceq.diagnosis.account.reported import judge_by_reports
 from traceq.diagnosis.query import RuleQuery, names_used, read, shared_query, standalone_query
 from traceq.diagnosis.subject import Subject
 
@@ -261,6 +262,8 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
                 reason=f"at {share(_AT_LIMIT)} of the {part.limit}, its work would take that much less time",
                 remedy=remedy_above_limit(subject, line),
             )
+    if category == "compute" and part.part and (judged := judge_by_reports(subject, line, part.part)) is not None:
+        return judged
     reason, remedy = reason_and_remedy(subject, line, part.example)
     return replace(line, reason=reason, remedy=remedy)
 

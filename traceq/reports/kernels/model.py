@@ -10,7 +10,7 @@ from traceq.reports.topics.kernels import ReportedKernel
 class HotKernel(msgspec.Struct, frozen=True):
     """A kernel of the counted steps with one launch geometry; None where the trace does not tell.
 
-    `ceiling_share` is the least time that its operators could take, as a share of the time that they took.
+    `reachable_share` is the time that libraries reach for its operators, as a share of the time that they took.
     """
 
     name: str
@@ -27,7 +27,7 @@ class HotKernel(msgspec.Struct, frozen=True):
     kernel_share: float | None
     mean_ns: float
     operator: str | None
-    ceiling_share: float | None
+    reachable_share: float | None
 
 
 class ProfilerCommand(msgspec.Struct, frozen=True):

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 # Ranges that NVTX marks, so that a profiler can be told of them.
 _OF_NVTX = frozenset(("nsys",))
-_NUMBERS_OF_ROCPROF = "Kernels are numbered by their time; rocprof-compute analyze -p workloads/hot_kernels/* --list-stats shows which is which."
+_NUMBERS_OF_ROCPROF = (
+    "Kernels are numbered by their time; rocprof-compute analyze -p workloads/hot_kernels/* --list-stats lists them."
+)
 _ONE_LAUNCH = (
     "One launch of each kernel and grid is measured (--filter-mode per-launch-config; an ncu that does not know it measures one"
     " launch in all). ncu runs it several times: the program is slower meanwhile, and other ranks wait."

@@ -41,12 +41,14 @@ def compose_kernels(report: HotKernels) -> Iterator[Block]:
                 "mean": lambda row: duration(row.mean_ns),
                 "grid": lambda row: write_size(row.grid_x, row.grid_y, row.grid_z),
                 "operator": lambda row: Name(row.operator) if row.operator else "-",
-                "ceiling": lambda row: maybe(share, row.ceiling_share),
+                "reachable": lambda row: maybe(share, row.reachable_share),
             },
             text=(0, 5, 6),
         )
-        if any(row.ceiling_share is not None for row in report.hot):
-            yield Paragraph(("ceiling: the least time of the operator that launched it, as a share of what it took.",))
+        if any(row.reachable_share is not None for row in report.hot):
+            yield Paragraph(
+                ("reachable: the time that libraries reach for such an operator, as a share of what it took.",)
+            )
     else:
         yield Paragraph(("The trace has no compute kernels in counted steps.",))
     if report.reported:

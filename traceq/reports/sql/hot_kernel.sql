@@ -1,5 +1,5 @@
 -- Compute kernels of the counted steps by name and launch geometry, most time first: the operator that launched most of them, the
--- least time of their operators as a share of the time that these took, and how often a step runs them.
+-- time that libraries reach for its operator as a share of what that took, and how often a step runs them.
 with
 counted as (select count(*) as steps from step where trace_id = $trace_id and excluded is null),
 
@@ -49,8 +49,8 @@ named as (
     select
         l.name, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z,
         mode(l.operator order by l.operator) as operator,
-        sum(l.exclusive_dur * least(c.ceiling_dur / c.gpu_dur, 1)) filter (c.gpu_dur > 0)
-        / nullif(sum(l.exclusive_dur) filter (c.ceiling_dur is not null and c.gpu_dur > 0), 0) as ceiling_share
+        sum(l.exclusive_dur * least(c.reachable_dur / c.gpu_dur, 1)) filter (c.gpu_dur > 0)
+        / nullif(sum(l.exclusive_dur) filter (c.reachable_dur is not null and c.gpu_dur > 0), 0) as reachable_share
     from launch_of as l
     left join operator_cost as c on c.trace_id = $trace_id and c.slice_id = l.cost_id
     group by l.name, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z
@@ -63,7 +63,7 @@ select
     round(h.dur / nullif(h.whole, 0), 9) as kernel_share,
     h.dur / h.kernels as mean_ns,
     n.operator,
-    round(n.ceiling_share, 9) as ceiling_share
+    round(n.reachable_share, 9) as reachable_share
 from hot as h
 cross join counted as c
 left join named as n

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
 from traceq.common.units import share
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.subject import Subject
 
 # What warps wait for, by the reason as Nsight Compute names it; of rocprof-compute, which has two, dependency and issue.
 STALL_WORDS = {
@@ -32,6 +37,7 @@ STALL_WORDS = {
     "issue": "wait for their turn to issue",
 }
 _LEAST_STALL = 0.1
+_ANY_REPORT = "select 1 from reported_kernel where trace_id = $trace_id limit 1"
 
 
 class MeasuredKernel(Protocol):
@@ -66,3 +72,39 @@ def describe_measured(kernel: MeasuredKernel) -> str:
 def describe_stall(reason: str) -> str:
     """Return what a warp does that stalls for this reason, as a verb with its objects."""
     return STALL_WORDS.get(reason, f"stall ({reason})")
+
+
+class KernelsMeasured(msgspec.Struct, frozen=True):
+    """What reports say of kernels together: means (0..1) over the part `covered_share` of their time that reports are about.
+
+    `is_whole` says whether all of these reports tell both shares. The stall is that of the kernel with most time.
+    """
+
+    tool: str
+    covered_share: float
+    memory_share: float | None
+    compute_share: float | None
+    is_whole: bool
+    stall: str | None
+    stall_share: float | None
+
+
+def read_measured(subject: Subject, part: str) -> KernelsMeasured | None:
+    """Return what reports say of the kernels of a family, or of one name, on the subject's device; None without reports."""
+    if subject.device is None or not ask(subject.connection, _ANY_REPORT, trace_id=subject.trace_id):
+        return None
+    rows = ask(
+        subject.connection,
+        statement("diagnosis/account/reported.sql"),
+        trace_id=subject.trace_id,
+        device=subject.device,
+        part=part,
+    )
+    return KernelsMeasured(**rows[0]) if rows else None
+
+
+def write_measured(subject: Subject, name: str) -> str:
+    """Return a sentence on what reports of a kernel profiler say of the kernel with this name, "" without reports."""
+    measured = read_measured(subject, name)
+    words = "" if measured is None else describe_measured(measured)
+    return f"{words}." if words else ""
