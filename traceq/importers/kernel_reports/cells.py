@@ -13,6 +13,7 @@ Kind = Literal["share", "time", "bytes", "clock", "number"]
 
 _HEAD = 1 << 18
 _MOST_HEAD_LINES = 5000
+_UNREADABLE = "(cut)"
 _LINE_END = re.compile("\r\n|\n|\r")
 _EMPTY = frozenset(("", "n/a", "na", "nan", "-nan", "inf", "-inf", "none", "null"))
 # 1.234,5 and 12,5: a comma before one or two, or more than three digits groups nothing.
@@ -118,14 +119,24 @@ def read_rows(path: Path, first_line: int, delimiter: str) -> Iterator[list[str]
     with path.open(encoding=encoding, errors="replace", newline="") as file:
         for _ in range(first_line):
             file.readline()
-        rows = csv.reader((line for line in file if not line.startswith("==")), delimiter=delimiter)
+        lines = (line for line in file if not line.startswith("=="))
+        rows = csv.reader((_UNREADABLE if _is_cut(line) else line for line in lines), delimiter=delimiter)
         while True:
             try:
-                yield next(rows)
+                row = next(rows)
             except csv.Error:
                 yield None
             except StopIteration:
                 return
+            else:
+                yield None if row == [_UNREADABLE] else row
+
+
+def _is_cut(line: str) -> bool:
+    """Return whether a line is the last one and ends within a cell: its number may have had further digits."""
+    if line.endswith(("\n", "\r")):
+        return False
+    return not line.endswith(('"', ",")) or line.count('"') % 2 == 1
 
 
 def read_size(text: str) -> tuple[int, int, int] | None:
