@@ -57,7 +57,8 @@ _RULE = ["Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type",
 
 NCU_2020 = _details(
     [*_OLD, *_METRIC],
-    ["0", "28439", "cfd_000", "127.0.0.1", "cuda_compute_step_factor(int,float*,float*,float*)", "2020-May-29 12:02:46", "1", "7"],
+    ["0", "28439", "cfd_000", "127.0.0.1", "cuda_compute_step_factor(int,float*,float*,float*)", "2020-May-29 12:02:46",
+     "1", "7"],
     [
         ("GPU Speed Of Light", "Memory Frequency", "cycle/second", "768683274.02"),
         ("GPU Speed Of Light", "SOL FB", "%", "46.47"),
@@ -94,13 +95,14 @@ _QUEUE = (
     " average of 933.1 cycles between issuing two instructions."
 )
 _GENERAL = "Check the Warp Stall Sampling (All Samples) table for the top stall locations in your source based on sampling data."
-_BLOCKED = "copy_blocked[v1,cw51cX](Array<long long, 1, C, mutable, aligned>, Array<long long, 1, C, mutable, aligned>, long long)"
+BLOCKED = "copy_blocked[v1,cw51cX](Array<long long, 1, C, mutable, aligned>, long long)"
 
 NCU_2025 = (
-    "==PROF== Connected to process 13977 (/usr/bin/python3.12)\nkernel ran successfully\n==PROF== Disconnected from process 13977\n"
+    "==PROF== Connected to process 13977 (/usr/bin/python3.12)\nkernel ran successfully\n"
+    "==PROF== Disconnected from process 13977\n"
     + _details(
         [*_NEW, "CC", *_METRIC, *_RULE],
-        ["0", "6153", "python3.11", "127.0.0.1", _BLOCKED, "1", "7", "(256, 1, 1)", "(1024, 1, 1)", "0", "7.5"],
+        ["0", "6153", "python3.11", "127.0.0.1", BLOCKED, "1", "7", "(256, 1, 1)", "(1024, 1, 1)", "0", "7.5"],
         [
             ("GPU Speed Of Light Throughput", "DRAM Frequency", "hz", "4,963,609,951.19"),
             ("GPU Speed Of Light Throughput", "SM Frequency", "hz", "584,998,877.44"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from importers.kernel_report_samples import (
+    BLOCKED,
     NCU_2020,
     NCU_2025,
     NCU_RAW,
@@ -200,11 +201,8 @@ def test_rows_that_are_damaged_are_counted_and_the_others_read(tmp_path, change,
 
 def test_names_with_commas_quotes_and_line_ends(tmp_path):
     name = 'void f<"a, b",\n(int)4>(int)'
-    report = read(tmp_path, NCU_2025.replace(_BLOCKED_NAME, name.replace('"', '""')))
+    report = read(tmp_path, NCU_2025.replace(BLOCKED, name.replace('"', '""')))
     assert report.launches[0].kernel == name
-
-
-_BLOCKED_NAME = "copy_blocked[v1,cw51cX](Array<long long, 1, C, mutable, aligned>, Array<long long, 1, C, mutable, aligned>, long long)"
 
 
 def test_units_that_a_metric_cannot_have_and_text_are_counted(tmp_path):
@@ -223,7 +221,7 @@ def test_units_that_a_metric_cannot_have_and_text_are_counted(tmp_path):
 
 @given(
     value=st.floats(0, 1e9).map(lambda value: round(value, 2)),
-    mark=st.sampled_from([",", ".", "\u202f", "’", ""]),
+    mark=st.sampled_from([",", ".", "\u202f", "\u2019", ""]),
     decimal=st.sampled_from([".", ","]),
 )
 def test_numbers_of_any_locale(value, mark, decimal):
@@ -365,8 +363,7 @@ def test_damage_anywhere_ends_in_a_report_or_an_error_that_says_so(tmp_path_fact
     path = tmp_path_factory.mktemp("damaged") / "report.csv"
     path.write_bytes(content[:at] + junk + content[at + len(junk) :])
     try:
-        report = read_kernel_report(path)
+        launches = len(read_kernel_report(path).launches)
     except (UnknownFormat, UnusableTrace) as error:
-        assert str(path) in str(error)
-    else:
-        assert report.launches
+        launches = str(error).count(str(path))
+    assert launches >= 1
