@@ -96,7 +96,7 @@ def filled_as_by_ingest(
     """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run, but for `without`."""
     state = order.AnalysisState(trace_id)
     connection = _joined(rows, format_, state)
-    present = order._present(connection)
+    present = order._find_present(connection)
     for topic in (*order.TOPICS, *order.NOTES):
         if topic.needs is None or present[topic.needs]:
             order.run(connection, tuple(name for name in topic.analyses if name not in without), state)

@@ -21,7 +21,7 @@ from importers.kernel_report_samples import (
 
 from traceq.errors import UnknownFormat, UnusableTrace
 from traceq.importers.kernel_reports import find_kernel_reports, is_kernel_report, read_kernel_report
-from traceq.importers.kernel_reports.cells import Amount, NumberStyle
+from traceq.importers.kernel_reports.cells import CellAmount, NumberStyle
 
 # What a metric fills, and what of its unit is one: read by hand from the manuals of each year.
 COLUMNS = {
@@ -236,7 +236,7 @@ def test_numbers_of_any_locale(value, mark, decimal):
 def test_decimal_commas_of_one_number_tell_the_others():
     style = NumberStyle.of_cells(["1.234", "63,42"])
     assert [style.read_number("1.234"), style.read_number("63,42")] == [1234, 63.42]
-    assert style.read_amount(Amount("63,42", "%", "share")) == pytest.approx(0.6342)
+    assert style.read_amount(CellAmount("63,42", "%", "share")) == pytest.approx(0.6342)
     assert NumberStyle.of_cells(["1,234", "63.42"]).read_number("1,234") == 1234
 
 
@@ -245,12 +245,12 @@ def test_decimal_commas_of_one_number_tell_the_others():
     [("nsecond", 2), ("ns", 2), ("usecond", 2e3), ("us", 2e3), ("msecond", 2e6), ("ms", 2e6), ("second", 2e9)],
 )
 def test_units_of_time(unit, ns):
-    assert NumberStyle(has_comma_decimals=False).read_amount(Amount("2", unit, "time")) == ns
+    assert NumberStyle(has_comma_decimals=False).read_amount(CellAmount("2", unit, "time")) == ns
 
 
 @pytest.mark.parametrize("unit", ["cycle/nsecond", "Ghz", "GHz"])
 def test_units_of_clocks(unit):
-    assert NumberStyle(has_comma_decimals=False).read_amount(Amount("1.5", unit, "clock")) == 1.5e9
+    assert NumberStyle(has_comma_decimals=False).read_amount(CellAmount("1.5", unit, "clock")) == 1.5e9
 
 
 def folder_of(tmp_path, files):

@@ -410,7 +410,7 @@ def _run_topics(
 
 def _topics_with_input(connection: Connection, topics: Sequence[Topic]) -> list[Topic]:
     """Return the topics whose input the trace has: planning a query costs milliseconds even where it finds nothing."""
-    present = _present(connection) if any(topic.needs for topic in topics) else {}
+    present = _find_present(connection) if any(topic.needs for topic in topics) else {}
     return [topic for topic in topics if topic.needs is None or present[topic.needs]]
 
 
@@ -504,7 +504,7 @@ def _thread_count(connection: Connection) -> int:
     return int(threads)
 
 
-def _present(connection: Connection) -> dict[str, bool]:
+def _find_present(connection: Connection) -> dict[str, bool]:
     """Return for each kind of input that a topic needs (a column of present.sql) whether the trace has it."""
     found = sql.run(connection, "analysis/present.sql")
     names = [column[0] for column in found.description]

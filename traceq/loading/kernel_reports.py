@@ -88,7 +88,7 @@ def build_rows(before: int, path: Path, report: ReportFile) -> dict[str, pa.Tabl
             for part in ("grid", "block")
             for place, axis in enumerate("xyz")
         },
-        **{name: pa.array((_round(launch.values.get(name)) for launch in launches), pa.int64()) for name in _INTEGERS},
+        **{name: pa.array((_round_count(launch.values.get(name)) for launch in launches), pa.int64()) for name in _INTEGERS},
         **{name: pa.array((launch.values.get(name) for launch in launches), pa.float64()) for name in _NUMBERS},
     }  # fmt: skip
     stalls = [(before + place, stall) for place, launch in enumerate(launches) for stall in launch.stalls]
@@ -111,6 +111,6 @@ def _size_of(launch: ReportedLaunch, part: str, place: int) -> int | None:
     return None if size is None else size[place]
 
 
-def _round(value: float | None) -> int | None:
+def _round_count(value: float | None) -> int | None:
     """Return a count of the report as an integer; None for none, and for what no column holds."""
     return None if value is None or value >= 1 << 62 else round(value)

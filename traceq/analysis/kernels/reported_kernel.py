@@ -140,14 +140,14 @@ def _compare_sizes(kernel: TraceKernel, report: ReportRow, *, is_only_size: bool
     """Return what shows that the report is of a launch of the kernel's size; None where it is of another, or may be."""
     if None not in kernel.size and None not in report.size:
         return "launch" if kernel.size == report.size else None
-    blocks, threads = _multiply(kernel.size[:3]), _multiply(kernel.size[3:])
+    blocks, threads = _multiply_numbers(kernel.size[:3]), _multiply_numbers(kernel.size[3:])
     if blocks is not None and report.blocks is not None:
         is_same = blocks == report.blocks and (threads == report.threads or report.threads is None)
         return "size" if is_same else None
     return "name" if is_only_size else None
 
 
-def _multiply(numbers: Iterable[int | None]) -> int | None:
+def _multiply_numbers(numbers: Iterable[int | None]) -> int | None:
     product = 1
     for number in numbers:
         if number is None:

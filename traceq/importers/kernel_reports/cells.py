@@ -34,7 +34,7 @@ _FACTORS: dict[str, dict[str, float]] = {
 }  # fmt: skip
 
 
-class Amount(NamedTuple):
+class CellAmount(NamedTuple):
     """A cell with its unit, as the file writes them, and what it counts; `needs_unit`: without one it means something else."""
 
     text: str
@@ -44,7 +44,7 @@ class Amount(NamedTuple):
 
 
 class NumberStyle(NamedTuple):
-    """How a file writes numbers: with commas before decimals, as many locales do, or with points."""
+    """Style of the numbers of a file: with commas before decimals, as many locales do, or with points."""
 
     has_comma_decimals: bool
 
@@ -64,7 +64,7 @@ class NumberStyle(NamedTuple):
             raise ValueError(f"{text!r} is not finite")
         return value
 
-    def read_amount(self, amount: Amount) -> float | None:
+    def read_amount(self, amount: CellAmount) -> float | None:
         """Return the amount as a share (0..1), ns, bytes, Hz or number; None for what says that there is none.
 
         Raises ValueError for other text, an unknown unit, and what is below 0.

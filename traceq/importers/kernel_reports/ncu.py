@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from traceq.importers.kernel_reports.cells import (
-    Amount,
+    CellAmount,
     NumberStyle,
     find_delimiter,
     read_head,
@@ -20,7 +20,14 @@ from traceq.importers.kernel_reports.cells import (
     read_size,
     split_cells,
 )
-from traceq.importers.kernel_reports.ncu_names import FIELDS, LIMITS, Field, StallName, name_stall, read_stall_rule
+from traceq.importers.kernel_reports.ncu_names import (
+    FIELDS,
+    LIMITS,
+    MetricField,
+    StallName,
+    name_stall,
+    read_stall_rule,
+)
 from traceq.importers.kernel_reports.records import ReportedLaunch, ReportedStall, ReportFile, Size
 
 TOOL = "ncu"
@@ -29,7 +36,7 @@ _MOST_SHARE = 10.0
 _MOST_DIGITS = 18
 
 
-class _Launch:
+class _OpenLaunch:
     """A launch while it is read: the cells about it, its metrics by column with their rank, and its stalls, as text."""
 
     def __init__(self, kernel: str, page: str, row: Sequence[str], columns: _Columns) -> None:
@@ -41,7 +48,7 @@ class _Launch:
         self.block = read_size(columns.find_cell(row, "Block Size"))
         self.device = _read_integer(columns.find_cell(row, "Device"))
         self.compute_capability = columns.find_cell(row, "CC") or None
-        self.amounts: dict[str, tuple[int, Amount]] = {}
+        self.amounts: dict[str, tuple[int, CellAmount]] = {}
         self.stalls: dict[StallName, str] = {}
 
     def add_metric(self, name: str, unit: str, text: str) -> None:
@@ -52,14 +59,14 @@ class _Launch:
         elif "tall" in name and (stall := name_stall(name)) is not None:
             self.stalls.setdefault(stall, text)
 
-    def _keep_field(self, field: Field, name: str, unit: str, text: str) -> None:
+    def _keep_field(self, field: MetricField, name: str, unit: str, text: str) -> None:
         # In bytes per second it is another metric of the same name.
         if name == "Memory Throughput" and unit.strip() not in ("%", "pct"):
             return
         known = self.amounts.get(field.column)
         if known is None or field.rank < known[0]:
             needs_unit = "__" not in name and field.kind != "number"
-            self.amounts[field.column] = (field.rank, Amount(text, unit, field.kind, needs_unit))
+            self.amounts[field.column] = (field.rank, CellAmount(text, unit, field.kind, needs_unit))
 
     def add_rule(self, text: str) -> None:
         """Keep what a rule says of a stall."""
@@ -95,13 +102,13 @@ class _Columns:
         return last < len(row) <= self.count
 
 
-class _Count(NamedTuple):
+class _LossCounter(NamedTuple):
     """Numbers of things that could not be read, by kind."""
 
     counts: Counter[str]
 
-    def read_amount(self, style: NumberStyle, amount: Amount) -> float | None:
-        """Return the amount, None where there is none; count it as n/a or as left out."""
+    def read_amount(self, style: NumberStyle, amount: CellAmount) -> float | None:
+        """Return the amount; None for a cell without one, which is counted as n/a or as left out."""
         try:
             value = style.read_amount(amount)
         except ValueError:
@@ -123,7 +130,7 @@ def read_report(path: Path) -> ReportFile:
     """Return the launches in a CSV of Nsight Compute. Raises OSError."""
     head = read_head(path)
     first = _find_header(head) or 0
-    counted = _Count(Counter())
+    counted = _LossCounter(Counter())
     launches = _read_launches(path, first, find_delimiter(head[first]), counted.counts)
     style = NumberStyle.of_cells(
         text
@@ -156,9 +163,9 @@ def _has_prefix_of_metric(name: str) -> bool:
     return name.startswith(("gpu__", "sm__", "smsp__", "launch__", "dram__", "lts__", "l1tex__", "device__attribute"))
 
 
-def _read_launches(path: Path, first_line: int, delimiter: str, counts: Counter[str]) -> list[_Launch]:
+def _read_launches(path: Path, first_line: int, delimiter: str, counts: Counter[str]) -> list[_OpenLaunch]:
     """Return the launches in the tables of a file; rows that are cut or damaged are counted."""
-    launches: dict[tuple[object, ...], _Launch] = {}
+    launches: dict[tuple[object, ...], _OpenLaunch] = {}
     columns: _Columns | None = None
     units: Sequence[str] = ()
     table = 0
@@ -174,7 +181,7 @@ def _read_launches(path: Path, first_line: int, delimiter: str, counts: Counter[
         elif not columns.is_whole(row) or not (kernel := columns.find_cell(row, "Kernel Name")):
             counts["rows_left_out"] += 1
         elif columns.page == "raw":
-            launch = launches[table, len(launches)] = _Launch(kernel, "raw", row, columns)
+            launch = launches[table, len(launches)] = _OpenLaunch(kernel, "raw", row, columns)
             for name, place in columns.metrics:
                 if row[place]:
                     launch.add_metric(name, units[place] if place < len(units) else "", row[place])
@@ -189,14 +196,14 @@ def _is_header_again(row: Sequence[str]) -> bool:
 
 
 def _add_row(
-    launches: dict[tuple[object, ...], _Launch], table: int, columns: _Columns, row: Sequence[str], kernel: str
+    launches: dict[tuple[object, ...], _OpenLaunch], table: int, columns: _Columns, row: Sequence[str], kernel: str
 ) -> None:
     """Add a row of the pages details or summary, which is about one metric or rule, to its launch."""
     names = ("Process ID", "ID") if columns.page == "details" else ("Process ID", "Block Size", "Grid Size", "Device")
     key = (table, kernel, *(columns.find_cell(row, name) for name in names))
     launch = launches.get(key)
     if launch is None:
-        launch = launches[key] = _Launch(kernel, columns.page, row, columns)
+        launch = launches[key] = _OpenLaunch(kernel, columns.page, row, columns)
     value = columns.find_cell(row, "Average" if columns.page == "summary" else "Metric Value")
     if name := columns.find_cell(row, "Metric Name"):
         launch.add_metric(name, columns.find_cell(row, "Metric Unit"), value)
@@ -204,7 +211,7 @@ def _add_row(
         launch.add_rule(rule)
 
 
-def _finish_launch(launch: _Launch, style: NumberStyle, counted: _Count) -> ReportedLaunch:
+def _finish_launch(launch: _OpenLaunch, style: NumberStyle, counted: _LossCounter) -> ReportedLaunch:
     """Return the launch with its values as numbers, and with what follows from them."""
     read = {column: counted.read_amount(style, amount) for column, (_, amount) in launch.amounts.items()}
     values = {column: value for column, value in read.items() if value is not None}
@@ -213,9 +220,9 @@ def _finish_launch(launch: _Launch, style: NumberStyle, counted: _Count) -> Repo
     if static is not None and dynamic is not None:
         values["shared_memory"] = static + dynamic
     if launch.grid is not None:
-        values["blocks"] = _multiply(launch.grid)
+        values["blocks"] = _multiply_size(launch.grid)
     if launch.block is not None:
-        values["threads_per_block"] = _multiply(launch.block)
+        values["threads_per_block"] = _multiply_size(launch.block)
     return ReportedLaunch(
         kernel=launch.kernel,
         page=launch.page,
@@ -232,7 +239,7 @@ def _finish_launch(launch: _Launch, style: NumberStyle, counted: _Count) -> Repo
 
 
 def _finish_stalls(
-    launch: _Launch, style: NumberStyle, counted: _Count, latency: float | None
+    launch: _OpenLaunch, style: NumberStyle, counted: _LossCounter, latency: float | None
 ) -> tuple[ReportedStall, ...]:
     """Return the launch's stalls, the largest first; shares are those that the report tells, else of the warp's latency.
 
@@ -240,7 +247,7 @@ def _finish_stalls(
     """
     read: dict[str, dict[str, float]] = {"cycles": {}, "share": {}, "samples": {}}
     for stall, text in launch.stalls.items():
-        value = counted.read_amount(style, Amount(text, "%", "share" if stall.counts == "share" else "number"))
+        value = counted.read_amount(style, CellAmount(text, "%", "share" if stall.counts == "share" else "number"))
         if value is not None:
             read[stall.counts][stall.reason] = value
     if latency is None and "selected" in read["cycles"]:
@@ -258,7 +265,7 @@ def _finish_stalls(
     return tuple(sorted(found, key=lambda stall: (-(stall.share or 0), -(stall.cycles or 0), stall.reason)))
 
 
-def _multiply(size: Size) -> float:
+def _multiply_size(size: Size) -> float:
     return float(size[0] * size[1] * size[2])
 
 

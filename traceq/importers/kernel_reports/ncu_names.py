@@ -8,7 +8,7 @@ from typing import NamedTuple
 from traceq.importers.kernel_reports.cells import Kind
 
 
-class Field(NamedTuple):
+class MetricField(NamedTuple):
     """A column of kernel_report that a metric fills; `rank`: of two that a row has, the lower is taken."""
 
     column: str
@@ -82,8 +82,8 @@ _RAW = {
     "limit_shared_memory": ("number", ("launch__occupancy_limit_shared_mem",)),
     "limit_barriers": ("number", ("launch__occupancy_limit_barriers",)),
 }  # fmt: skip
-FIELDS: dict[str, Field] = {
-    name: Field(column, kind, rank)  # type: ignore[arg-type]
+FIELDS: dict[str, MetricField] = {
+    name: MetricField(column, kind, rank)  # type: ignore[arg-type]
     for names_of in (_DETAILS, _RAW)
     for column, (kind, names) in names_of.items()
     for rank, name in enumerate(names)

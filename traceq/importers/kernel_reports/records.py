@@ -1,4 +1,4 @@
-"""What a report of a kernel profiler says, as plain records."""
+"""Plain records of a report of a kernel profiler."""
 
 from __future__ import annotations
 

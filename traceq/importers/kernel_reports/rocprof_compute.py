@@ -138,7 +138,7 @@ def _make_dispatch(kernel: str, numbers: Mapping[str, float | None]) -> Reported
 
 
 def _read_tables(path: Path) -> ReportFile:
-    """Return one launch of what the tables in the file's folder say; none where they are about several kernels."""
+    """Return the launch that the tables in the file's folder are about, without any where they are about several kernels."""
     counts: Counter[str] = Counter()
     tables = _Tables({}, {}, [])
     _add_table(path, tables, counts, is_speed_of_light=True)

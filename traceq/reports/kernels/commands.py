@@ -18,7 +18,7 @@ _PLACEHOLDER = "PROGRAM"
 
 
 class SteadyStep(NamedTuple):
-    """Where a steady step lies: `skipped` steps are before it; `range_name` is the NVTX range of one alone, None without."""
+    """Place of a steady step: `skipped` steps are before it; `range_name` is the NVTX range of one alone, None without."""
 
     skipped: int
     range_name: str | None

@@ -1,4 +1,4 @@
--- The compute kernels with most time in the counted steps, by name: whether a report of a kernel profiler is about a launch of them.
+-- The compute kernels with most time in the counted steps, by name: those that no report of a kernel profiler is about, if there are reports.
 with
 hot as (
     select g.name, sum(k.exclusive_dur)::bigint as dur_ns
@@ -13,5 +13,7 @@ hot as (
 
 select name, dur_ns
 from hot
-where name not in (select name from reported_kernel where trace_id = $trace_id)
+where
+    exists (from reported_kernel where trace_id = $trace_id)
+    and name not in (select name from reported_kernel where trace_id = $trace_id)
 order by dur_ns desc, name

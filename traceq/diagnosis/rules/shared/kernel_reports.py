@@ -1,8 +1,6 @@
-"""What a report of a kernel profiler says of a kernel, in words."""
+"""Words on reports of a kernel profiler: how near a kernel is to its limits, and its stalls."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import msgspec
 
@@ -40,23 +38,23 @@ _LEAST_STALL = 0.1
 _ANY_REPORT = "select 1 from reported_kernel where trace_id = $trace_id limit 1"
 
 
-class MeasuredKernel(Protocol):
-    """The shares (0..1) that describe_measured reads; None where the report does not tell."""
+class KernelsMeasured(msgspec.Struct, frozen=True):
+    """Reports on several kernels together: means (0..1) over the part `covered_share` of their time that reports are about.
 
-    @property
-    def tool(self) -> str: ...  # noqa: D102
-    @property
-    def compute_share(self) -> float | None: ...  # noqa: D102
-    @property
-    def memory_share(self) -> float | None: ...  # noqa: D102
-    @property
-    def stall(self) -> str | None: ...  # noqa: D102
-    @property
-    def stall_share(self) -> float | None: ...  # noqa: D102
+    `is_whole` says whether all of these reports tell both shares. The stall is that of the kernel with most time.
+    """
+
+    tool: str
+    covered_share: float
+    memory_share: float | None
+    compute_share: float | None
+    is_whole: bool
+    stall: str | None
+    stall_share: float | None
 
 
-def describe_measured(kernel: MeasuredKernel) -> str:
-    """Return a clause: "ncu: 91 % of memory throughput; 63 % of the time its warps wait for memory"; "" where there is none."""
+def describe_measured(kernel: KernelsMeasured) -> str:
+    """Return a clause as "ncu: 91 % of memory throughput; 63 % of the time its warps wait for memory", or "" without shares."""
     reached = [
         (value, f"{share(value)} of {what} throughput")
         for value, what in ((kernel.memory_share, "memory"), (kernel.compute_share, "compute"))
@@ -72,21 +70,6 @@ def describe_measured(kernel: MeasuredKernel) -> str:
 def describe_stall(reason: str) -> str:
     """Return what a warp does that stalls for this reason, as a verb with its objects."""
     return STALL_WORDS.get(reason, f"stall ({reason})")
-
-
-class KernelsMeasured(msgspec.Struct, frozen=True):
-    """What reports say of kernels together: means (0..1) over the part `covered_share` of their time that reports are about.
-
-    `is_whole` says whether all of these reports tell both shares. The stall is that of the kernel with most time.
-    """
-
-    tool: str
-    covered_share: float
-    memory_share: float | None
-    compute_share: float | None
-    is_whole: bool
-    stall: str | None
-    stall_share: float | None
 
 
 def read_measured(subject: Subject, part: str) -> KernelsMeasured | None:
