@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     "--rocprof-compute", "profiler", flag_value="rocprof-compute", help="Print the commands that run AMD's profiler."
 )
 @click.option(
-    "--program", default="PROGRAM", show_default=True, metavar="COMMAND", help='As in the commands: "python train.py".'
+    "--program",
+    default="PROGRAM",
+    show_default=True,
+    metavar="COMMAND",
+    shell_complete=completion.complete_files,
+    help='As in the commands: "python train.py".',
 )
 @click.option("--trace", type=int, metavar="N", help="Use the trace with this trace_id. [default: the first]")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Use the trace of this rank.")
