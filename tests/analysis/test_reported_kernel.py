@@ -59,6 +59,7 @@ def test_names_of_tools_have_a_word_and_a_template(name, word, template):
         ("void f<true>(int)", "void f<(bool)1>(int)", True),
         ("void f<1>(int)", "void f<12>(int)", False),
         ("void f<1>(int)", "void g<1>(int)", False),
+        (f"gemm_{'x' * 200}_nn", f"gemm_{'x' * 200}_tn", False),
     ],
 )
 def test_names_of_the_same_kernel(one, other, is_same):

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 # The beginning of a longer name finds the kernel as well.
-_LONGEST_WORD = 100
+LONGEST_WORD = 100
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|<?unnamed>::|_GLOBAL__N_\w*::")
 _SUFFIX = re.compile(r"\s*(\[clone [^\]]*\]|\(\.kd\)|\.kd)\s*$")
@@ -24,12 +24,18 @@ def kernel_word(name: str) -> str | None:
 
     None if the rest is no identifier.
     """
+    word = function_of_kernel(name)
+    return word if word is None else word[:LONGEST_WORD]
+
+
+def function_of_kernel(name: str) -> str | None:
+    """Return the kernel's name without namespaces, templates and arguments; None if the rest is no identifier."""
     bare = _ANONYMOUS.sub("", _SUFFIX.sub("", name))
     head = _without_brackets(bare).partition("(")[0]
     word = head.split()[-1].split("::")[-1] if head.split() else ""
     if (begin := _MANGLED.match(word)) is not None:
         word = _last_name(word, begin.end()) or word
-    return word[:_LONGEST_WORD] if _WORD.fullmatch(word) else None
+    return word if _WORD.fullmatch(word) else None
 
 
 def _without_brackets(name: str) -> str:
@@ -55,7 +61,7 @@ def template_of_kernel(name: str) -> str | None:
     Without namespaces, blanks and casts of numbers, and truth as 1 and 0. The closing > is missing from a name that was cut.
     """
     bare = _ANONYMOUS.sub("", _SUFFIX.sub("", name))
-    word = kernel_word(name)
+    word = function_of_kernel(name)
     if word is None or _MANGLED.match(bare):
         return None
     begin = bare.find(f"{word}<")
@@ -77,7 +83,8 @@ def are_same_kernel(one: str, other: str) -> bool:
     """Return whether two names can be the same kernel's: the same function, and the same template as far as both tell."""
     if one == other:
         return True
-    if kernel_word(one) is None or kernel_word(one) != kernel_word(other):
+    function = function_of_kernel(one)
+    if function is None or function != function_of_kernel(other):
         return False
     mine, theirs = template_of_kernel(one), template_of_kernel(other)
     if mine is None or theirs is None or mine == theirs:

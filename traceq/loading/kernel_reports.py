@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from traceq.common.kernel_names import kernel_word
+from traceq.common.kernel_names import function_of_kernel
 from traceq.common.units import some
 from traceq.importers.kernel_reports import is_kernel_report, read_kernel_report
 from traceq.importers.kernel_reports.records import ReportedLaunch, ReportFile
@@ -82,7 +82,7 @@ def build_rows(before: int, path: Path, report: ReportFile) -> dict[str, pa.Tabl
                 ("device", pa.int64()), ("compute_capability", pa.string()), ("limiter", pa.string()),
             )
         },
-        "function": pa.array((kernel_word(launch.kernel) for launch in launches), pa.string()),
+        "function": pa.array((function_of_kernel(launch.kernel) for launch in launches), pa.string()),
         **{
             f"{part}_{axis}": pa.array((_size_of(launch, part, place) for launch in launches), pa.int64())
             for part in ("grid", "block")

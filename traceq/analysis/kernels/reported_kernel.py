@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from traceq.common.kernel_names import are_same_kernel, kernel_word, template_of_kernel
+from traceq.common.kernel_names import are_same_kernel, function_of_kernel, template_of_kernel
 
 if TYPE_CHECKING:
     import duckdb
@@ -81,17 +81,17 @@ def find_matches(kernels: Sequence[TraceKernel], reports: Sequence[ReportRow]) -
     The same name goes before the same template, and that before a name without one; where only the function's name agrees,
     several kernels or reports that could be meant are none.
     """
-    by_word: defaultdict[str, list[ReportRow]] = defaultdict(list)
+    by_function: defaultdict[str, list[ReportRow]] = defaultdict(list)
     for report in reports:
-        by_word[kernel_word(report.kernel) or report.kernel].append(report)
+        by_function[function_of_kernel(report.kernel) or report.kernel].append(report)
     alike: defaultdict[str, list[TraceKernel]] = defaultdict(list)
     for kernel in kernels:
-        word = kernel_word(kernel.name) or kernel.name
-        if word in by_word:
-            alike[word].append(kernel)
+        function = function_of_kernel(kernel.name) or kernel.name
+        if function in by_function:
+            alike[function].append(kernel)
     found: list[ReportMatch] = []
-    for word, members in alike.items():
-        found += _match_alike(members, by_word[word])
+    for function, members in alike.items():
+        found += _match_alike(members, by_function[function])
     return found
 
 
@@ -108,15 +108,15 @@ def _match_alike(kernels: Sequence[TraceKernel], reports: Sequence[ReportRow]) -
             if matched_by is not None and are_same_kernel(kernel.name, report.kernel):
                 rank = _rank_names(kernel.name, report.kernel)
                 pairs[kernel, rank].append((report, matched_by))
-                if rank == _BY_WORD:
+                if rank == _BY_FUNCTION:
                     meant[report].add(kernel.name)
     found: list[ReportMatch] = []
     for kernel in kernels:
-        best = next((rank for rank in range(_BY_WORD + 1) if (kernel, rank) in pairs), None)
+        best = next((rank for rank in range(_BY_FUNCTION + 1) if (kernel, rank) in pairs), None)
         if best is None:
             continue
         matched = pairs[kernel, best]
-        if best == _BY_WORD and (
+        if best == _BY_FUNCTION and (
             _count_distinct(report.kernel for report, _ in matched) > 1
             or any(len(meant[report]) > 1 for report, _ in matched)
         ):
@@ -125,7 +125,7 @@ def _match_alike(kernels: Sequence[TraceKernel], reports: Sequence[ReportRow]) -
     return found
 
 
-_BY_WORD = 2
+_BY_FUNCTION = 2
 
 
 def _rank_names(one: str, other: str) -> int:
@@ -133,7 +133,7 @@ def _rank_names(one: str, other: str) -> int:
     if one == other:
         return 0
     template = template_of_kernel(one)
-    return 1 if template is not None and template == template_of_kernel(other) else _BY_WORD
+    return 1 if template is not None and template == template_of_kernel(other) else _BY_FUNCTION
 
 
 def _compare_sizes(kernel: TraceKernel, report: ReportRow, *, is_only_size: bool) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import NamedTuple
 
-from traceq.common.kernel_names import kernel_word
+from traceq.common.kernel_names import LONGEST_WORD, kernel_word
 from traceq.reports.kernels.model import HotKernel, ProfilerCommand
 
 # What traceq reads of a report: fewer passes over each launch than --set full.
@@ -59,12 +59,13 @@ def count_needed_steps(kernels: Sequence[HotKernel], steady: SteadyStep) -> int:
 
 def _write_ncu(words: Sequence[str], skip: int, steady: SteadyStep, program: str) -> str:
     """Return a command of Nsight Compute for kernels with these words as names."""
-    names = re.escape(words[0]) if len(words) == 1 else f"({'|'.join(map(re.escape, words))})"
+    # a word that was cut is the beginning of a name
+    names = "|".join(re.escape(word) + ("$" if len(word) < LONGEST_WORD else "") for word in words)
     parts = [
         "ncu --target-processes all",
         *(f"--section {section}" for section in _SECTIONS),
         "--kernel-name-base function",
-        f"--kernel-name {quote(f'regex:^{names}$')}",
+        f"--kernel-name {quote(f'regex:^({names})')}",
         "--filter-mode per-launch-config",
         *([f"--launch-skip {skip}"] if skip else []),
         "--launch-count 1",
