@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from traceq.app.api import ingest
 from traceq.cli import main
 from traceq.diagnosis.judge import judge_subject, load_subjects
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.reports.kernels.commands import SteadyStep, write_ncu_commands, write_rocprof_commands
 from traceq.reports.kernels.model import HotKernel
 
@@ -87,10 +88,17 @@ def test_what_cannot_be_read_is_said(made, tmp_path):
     folder, name = made
     path = write_raw(tmp_path / "cut.csv", [(name, "(1, 1, 1)", "(1, 1, 1)")] * 2)
     path.write_text(path.read_text()[:-20])
-    assert [row[:3] for row in notes(folder, path)] == [
+    found = [row[:3] for row in notes(folder, path) if row[1] != "kernel_report_not_matched"]
+    assert found == [
         ("data_loss", "kernel_report_left_out", 1),
         ("info", "kernel_report", 1),
     ]
+
+
+def test_launches_of_no_kernel_of_the_trace_are_said(made, tmp_path):
+    folder, name = made
+    path = write_raw(tmp_path / "other.csv", [(name, "(9, 9, 9)", "(1, 1, 1)"), ("mine", "(1, 1, 1)", "(1, 1, 1)")])
+    assert [row[1:3] for row in notes(folder, path)] == [("kernel_report", 2), ("kernel_report_not_matched", 2)]
 
 
 def test_the_section_and_the_json_say_what_the_report_says(made):
@@ -172,13 +180,14 @@ def test_the_commands_of_rocprof_compute_write_a_folder_for_each_kernel():
     ]
 
 
-def judge(tmp_path, memory, stalled=0.6, tool="ncu", blocks=8):
-    """The account's line on the kernel `mine`, which takes 600 of 1,000 ns of each step, with a report on a launch of it."""
+def judged(tmp_path, memory, rules=(), stalled=0.6, tool="ncu", blocks=8):
+    """What is said of the kernel `mine`, which takes 600 of 1,000 ns of each step, with a report on a launch of it."""
     trace = TraceBuilder()
     size = {"grid_x": 8, "grid_y": 1, "grid_z": 1, "block_x": 128, "block_y": 1, "block_z": 1}
     for start in (0, 1000, 2000):
         trace.annotation("step", start, 20)
         trace.kernel("mine", start + 300, 600, launched=(start + 2, 1), **size)
+        trace.kernel("other", start + 900, 20, launched=(start + 4, 1))
     trace.add(
         "kernel_report", report_id=0, file="r", tool=tool, page="raw", launches=1, kernel="mine",
         memory_throughput=memory, compute_throughput=0.2, **size | {"grid_x": blocks},
@@ -186,8 +195,18 @@ def judge(tmp_path, memory, stalled=0.6, tool="ncu", blocks=8):
     trace.add("kernel_stall", report_id=0, reason="long_scoreboard", share=stalled)
     built = trace.build(tmp_path)
     (subject,) = load_subjects(built._connection)
-    (line,) = [line for line in judge_subject(subject, []).account if line.category == "compute"]
+    return judge_subject(subject, [rule for rule in all_rules() if rule.name in rules])
+
+
+def judge(tmp_path, memory, **about):
+    """The line of the account on the kernel."""
+    (line,) = [line for line in judged(tmp_path, memory, **about).account if line.part == "mine"]
     return line
+
+
+def test_the_rule_on_the_hottest_kernel_quotes_the_report(tmp_path):
+    (remark,) = judged(tmp_path, 0.45, ["hotspot-kernel"]).observations
+    assert "ncu: 45.0 % of memory throughput, 20.0 % of compute throughput; 60.0 % of the time its warps" in remark.text
 
 
 def test_a_kernel_at_its_limit_is_told_by_its_report(tmp_path):

@@ -257,7 +257,7 @@ _IN_PYTHON = {
     ),
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
     "reported_kernel": AnalysisStep(
-        lambda connection, state: match_reports(connection, state.trace_id), "", "reported_kernel"
+        lambda connection, state: match_reports(connection, state.trace_id), "", "import_note reported_kernel"
     ),
     "module_timeline": AnalysisStep(
         lambda connection, _state: fill_timeline(connection), "_module_slice", "_module_call _module_timeline"

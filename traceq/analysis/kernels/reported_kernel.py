@@ -58,6 +58,7 @@ def match_reports(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         [TraceKernel(name, tuple(size)) for name, *size in kernels],
         [ReportRow(number, kernel, tuple(rest[:6]), rest[6], rest[7]) for number, kernel, *rest in reports],
     )
+    _note_others(connection, trace_id, reports, {match.report_id for match in found})
     if not found:
         return
     columns = {
@@ -73,6 +74,24 @@ def match_reports(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     connection.register("_rows", pa.table(columns))
     connection.execute("insert into reported_kernel by name from _rows")
     connection.unregister("_rows")
+
+
+def _note_others(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, reports: Sequence[tuple[int, str]], matched: set[int]
+) -> None:
+    """Insert a note on the rows of reports that are about no launch of the trace."""
+    others = sum(number not in matched for number, *_ in reports)
+    if not others:
+        return
+    text = (
+        "launches in reports of kernel profilers whose kernel the trace does not launch with the same grid and block, or of which"
+        " several kernels could be meant: those of kernel_report that reported_kernel lacks"
+    )
+    connection.execute(
+        "insert into import_note by name select $trace_id as trace_id, 'info' as severity,"
+        " 'kernel_report_not_matched' as code, $count as count, $text as text",
+        {"trace_id": trace_id, "count": others, "text": text},
+    )
 
 
 def find_matches(kernels: Sequence[TraceKernel], reports: Sequence[ReportRow]) -> list[ReportMatch]:
