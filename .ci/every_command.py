@@ -128,6 +128,7 @@ CASES = (
     Case("replay-op torch.duckdb --op addmm -o replay.py", r"aten::addmm: 10 calls, [\s\S]*Run it: python replay\.py"),
     Case("goodput {root}/fixtures/run_logs/failures/train.log", r"57\.8 % of 2 h 53 min went into steps that count"),
     Case("compile-log {root}/fixtures/compile_logs", r"PyTorch gave up on choose"),
+    Case("kernels torch.duckdb --top 3 --ncu", r"--filter-mode per-launch-config --launch-skip \d+ --launch-count 1"),
     Case("verify F1 --before demo.duckdb --after demo.duckdb", r"Load batches in worker processes"),
     Case("rules list", r"launch-latency"),
     Case("rules thresholds", r"# Thresholds"),

@@ -24,6 +24,7 @@ MODULES = {
     "nesting": "nesting.nesting",
     "process_group": "communication.process_groups",
     "replay": "replay.replayed",
+    "reported_kernel": "kernels.reported_kernel",
     "run_change": "run.run_change",
     "signature_ceiling": "kernels.signature_ceiling",
     "stall_debt": "stalls.stall_debt",

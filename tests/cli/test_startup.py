@@ -24,6 +24,7 @@ def loaded_by(code):
 COMMANDS = (
     "collectives",
     "compile-log",
+    "kernels",
     "ingest",
     "report",
     "compare",

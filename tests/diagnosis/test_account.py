@@ -6,8 +6,8 @@ import pytest
 from builder import TraceBuilder
 from labelled.gpu_work import GEMM, a100, kernel, run, shapes
 
+from traceq.common.kernel_names import kernel_word
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.account.reasons import kernel_word
 from traceq.diagnosis.judge import judge_subject, load_subjects
 
 CLAIM = """-- rule: copies

@@ -49,6 +49,8 @@ QUERY_OF = {
     "graph_regions": ("kernels", "regions"),
     "layers": ("kernels", "layers"),
     "data_loaders": ("data", "loaders"),
+    "reported_kernels": ("kernels", "reported"),
+    "unreported_kernels": ("kernels", "unreported"),
     "memory": ("memory", "peaks"),
     "memory_timeline": ("memory", "timeline"),
     "memory_layers": ("memory", "layers"),

@@ -406,6 +406,7 @@ ELSEWHERE = {
     "describe_outcomes": "test_findings_of_traces.py",
     "describe_outliers": "tests/analysis/test_analyses.py",
     "describe_recorded": "tests/app/test_records_beside.py",
+    "describe_kernel_reports": "tests/app/test_kernel_reports_beside.py",
     "describe_requests": "tests/app/test_request_logs_beside.py",
     "describe_run": "tests/app/test_training_logs_beside.py",
     "draw_pictures": "the same rows as the tables beside them",

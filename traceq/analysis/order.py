@@ -18,6 +18,7 @@ from traceq.analysis.kernels.compiled_kernel import fill_compiled
 from traceq.analysis.kernels.compiled_module import fill_compiled_modules
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
+from traceq.analysis.kernels.reported_kernel import match_reports
 from traceq.analysis.kernels.signature_ceiling import fill_ceilings
 from traceq.analysis.layers.layer import fill_layers
 from traceq.analysis.ledger.host_debt import fill_debt
@@ -143,6 +144,7 @@ TOPICS = (
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
     Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     Topic("compiled", ("compiled_kernel",)),
+    Topic("kernel_reports", ("reported_kernel",)),
     Topic(
         "shapes",
         ("operator_shape", "operator_work", "kernel_operand", "signature_ceiling", "operator_cost", "serving_bytes"),
@@ -209,7 +211,7 @@ class AnalysisStep(NamedTuple):
     makes: str
 
 
-def _cut(intervals: str, pieces: str, owner: str = "host") -> AnalysisStep:
+def _cut_at_owner(intervals: str, pieces: str, owner: str = "host") -> AnalysisStep:
     """Return the analysis that makes the table `pieces` of the table `intervals`, cut at the timeline _OWNER_timeline."""
     return AnalysisStep(
         lambda connection, _state: cut_intervals(connection, intervals, pieces, owner),
@@ -229,12 +231,12 @@ _IN_PYTHON = {
         " _thread_without_python",
         "_host_timeline _host_extent",
     ),
-    "idle_piece": _cut("_idle_interval", "_idle_piece"),
-    "idle_hole_piece": _cut("_idle_hole", "_idle_hole_piece"),
-    "overhead_piece": _cut("_overlaid", "_overhead_piece", "overhead"),
-    "step_piece": _cut("_step_interval", "_step_piece"),
-    "fetch_piece": _cut("_fetch_interval", "_fetch_piece"),
-    "worker_piece": _cut("_data_worker_step", "_worker_piece"),
+    "idle_piece": _cut_at_owner("_idle_interval", "_idle_piece"),
+    "idle_hole_piece": _cut_at_owner("_idle_hole", "_idle_hole_piece"),
+    "overhead_piece": _cut_at_owner("_overlaid", "_overhead_piece", "overhead"),
+    "step_piece": _cut_at_owner("_step_interval", "_step_piece"),
+    "fetch_piece": _cut_at_owner("_fetch_interval", "_fetch_piece"),
+    "worker_piece": _cut_at_owner("_data_worker_step", "_worker_piece"),
     "host_debt": AnalysisStep(lambda connection, _state: fill_debt(connection), "_dry _gap _idle_piece", "_owed"),
     "idle_gap": AnalysisStep(
         lambda connection, state: fill_gaps(connection, state.trace_id),
@@ -255,6 +257,9 @@ _IN_PYTHON = {
         "mesh_axis process_group",
     ),
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
+    "reported_kernel": AnalysisStep(
+        lambda connection, state: match_reports(connection, state.trace_id), "", "import_note reported_kernel"
+    ),
     "module_timeline": AnalysisStep(
         lambda connection, _state: fill_timeline(connection), "_module_slice", "_module_call _module_timeline"
     ),

@@ -14,6 +14,7 @@ select
     exists (from counter where log_id is not null) as monitors,
     exists (from run_log) as training_logs,
     exists (from request) as requests,
+    exists (from kernel_report) as kernel_reports,
     exists (from cpu_sample) as cpu_samples,
     exists (from cpu_slice where kind = 'runtime') as calls,
     exists (from cpu_slice where kind = 'runtime' and contains(name, 'GraphLaunch')) as graph_launches,

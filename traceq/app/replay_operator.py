@@ -16,7 +16,7 @@ from traceq.diagnosis.choose import Chosen, choose
 from traceq.errors import StoreError, WrongUse
 from traceq.exports.replay.arguments import WITH_SHAPES
 from traceq.exports.replay.collectives import (
-    RecordedCollective,
+    CollectiveCalls,
     check_replayable,
     name_kind,
     read_collectives,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 5
 
-R = TypeVar("R", RecordedOperator, RecordedCollective)
+R = TypeVar("R", RecordedOperator, CollectiveCalls)
 P = TypeVar("P")
 
 
@@ -56,7 +56,7 @@ class OperatorReplay(NamedTuple):
     """A script that runs operators of a trace, what it runs, and what of the trace it should have run, too."""
 
     script: str
-    replayed: tuple[RecordedOperator | RecordedCollective, ...]
+    replayed: tuple[RecordedOperator | CollectiveCalls, ...]
     passed_over: tuple[PassedOver, ...]
 
 
@@ -151,7 +151,7 @@ def _name_others(operators: Sequence[RecordedOperator], wanted: str | None) -> s
     return f"there are {', '.join(close or names[:_MOST_NAMED])}" if names else "there are none of PyTorch itself"
 
 
-def _filter_collectives(collectives: Sequence[RecordedCollective], choice: ReplayChoice) -> list[RecordedCollective]:
+def _filter_collectives(collectives: Sequence[CollectiveCalls], choice: ReplayChoice) -> list[CollectiveCalls]:
     """Return the collectives that are meant: those of the finding, or of the kind that is named."""
     if choice.finding is not None:
         return [collective for collective in collectives if collective.is_wanted]

@@ -35,6 +35,7 @@ class LazyCommands(LazyGroup):
                 "traceq.cli.compile_log:show_compile_log",
                 "Show compile time, graph breaks and recompilations.",
             ),
+            "kernels": ("traceq.cli.kernels:list_kernels", "List the hot kernels, and how to profile each of them."),
             "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
             "hang": ("traceq.cli.hang", "Say why a job hangs, from the flight recorders of its ranks."),
             "ingest": ("traceq.cli.ingest", "Read trace files into a database to query."),

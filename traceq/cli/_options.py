@@ -291,8 +291,9 @@ def logs_option(command: F) -> F:
         metavar="LOG",
         shell_complete=completion.complete_files,
         help="What ran alongside: a log of a monitor (nvidia-smi, DCGM, iostat, sar, ...), a training log, a log of"
-        " torch.compile (TORCH_TRACE), a log of requests to a server, a memory snapshot, an execution trace of PyTorch, or"
-        " records of NCCL's or RCCL's Inspector (files or their folder); repeatable.",
+        " torch.compile (TORCH_TRACE), a log of requests to a server, a report of ncu or rocprof-compute (CSV), a memory"
+        " snapshot, an execution trace of PyTorch, or records of NCCL's or RCCL's Inspector (files or their folder);"
+        " repeatable.",
     )(command)
 
 

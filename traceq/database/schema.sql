@@ -490,6 +490,97 @@ create table if not exists run_event (
     detail varchar
 );
 
+--: One row per launch that a kernel profiler measured (Nsight Compute, rocprof-compute) and whose CSV was given beside the
+--: trace, or per summary over several launches. The profiler runs each launch alone, mostly at the base clock and with cold
+--: caches: its times are not those of the trace, and nothing here is in the ledger. docs/kernel-reports.md.
+create table if not exists kernel_report (
+    --: Trace.
+    trace_id integer not null,
+    --: Number of the row within its trace, from 0.
+    report_id bigint not null,
+    --: Name of the file, without its folder; of tables in a folder with it.
+    file varchar not null,
+    --: ncu or rocprof-compute (also of Omniperf, its older name).
+    tool varchar not null,
+    --: Version as the files tell it, as "ROCm 6.2.1"; NULL where they do not: Nsight Compute's never do.
+    version varchar,
+    --: Part of the report: raw, details or summary (Nsight Compute), counters (pmc_perf.csv) or tables (analyze).
+    page varchar not null,
+    --: Number of the launch in the report; NULL of summaries.
+    launch_id bigint,
+    --: Launches that the row is about: 1, or those that its means are of.
+    launches bigint not null,
+    --: Name of the kernel as the report writes it.
+    kernel varchar not null,
+    --: The name without namespaces, templates and arguments; NULL where that leaves no name.
+    function varchar,
+    --: Blocks in x; NULL where the report does not tell: rocprof-compute's have their product only.
+    grid_x bigint,
+    --: Blocks in y; NULL likewise.
+    grid_y bigint,
+    --: Blocks in z; NULL likewise.
+    grid_z bigint,
+    --: Threads per block in x; NULL likewise.
+    block_x bigint,
+    --: Threads per block in y; NULL likewise.
+    block_y bigint,
+    --: Threads per block in z; NULL likewise.
+    block_z bigint,
+    --: Blocks of the grid; NULL where the report does not tell.
+    blocks bigint,
+    --: Threads per block; NULL where the report does not tell.
+    threads_per_block bigint,
+    --: Device, as the profiler counts; NULL where the report does not tell.
+    device bigint,
+    --: Compute capability, as 9.0; NULL where the report does not tell.
+    compute_capability varchar,
+    --: Duration as the profiler measured it, ns; of summaries the mean. Not the trace's: see above.
+    dur bigint,
+    --: Speed of light of the multiprocessors: the busiest of their units, as a share of its peak (at times a little above
+    --: 1). Of rocprof-compute the busier of VALU and MFMA.
+    compute_throughput double,
+    --: Speed of light of the memory: the busiest unit of all caches and the device's memory, as a share of its peak.
+    memory_throughput double,
+    --: The device's memory, share of its peak bandwidth.
+    dram_throughput double,
+    --: L2 cache, share of its peak.
+    l2_throughput double,
+    --: L1 cache, share of its peak.
+    l1_throughput double,
+    --: Warps (waves) that were there on average, as a share of the most.
+    achieved_occupancy double,
+    --: Warps that fit by registers, shared memory and the size of blocks, as a share of the most.
+    theoretical_occupancy double,
+    --: Registers per thread; of AMD's GPUs vector registers with those of the matrix cores.
+    registers_per_thread bigint,
+    --: Static and dynamic shared memory per block together (LDS), bytes.
+    shared_memory bigint,
+    --: What allows the fewest blocks on a multiprocessor: warps, blocks, registers, shared_memory or barriers (the first of
+    --: equals); NULL where the report does not tell.
+    limiter varchar,
+    --: Blocks over the blocks that fit on the whole GPU at once.
+    waves double,
+    --: Cycles between two instructions that a warp issues.
+    warp_latency double,
+    --: Clock of the multiprocessors meanwhile, Hz.
+    sm_clock double
+);
+
+--: One row per launch of kernel_report and reason for which its warps (waves) did not issue an instruction.
+create table if not exists kernel_stall (
+    --: Trace.
+    trace_id integer not null,
+    --: The launch in kernel_report.
+    report_id bigint not null,
+    --: As Nsight Compute names it: long_scoreboard (waits for memory), barrier, math_pipe_throttle, ... (selected is no
+    --: stall: the warp issues). Of rocprof-compute dependency (memory) and issue. docs/kernel-reports.md has all.
+    reason varchar not null,
+    --: Share of the time of all warps; NULL where the report does not tell.
+    share double,
+    --: Cycles for each instruction that a warp issues (of rocprof-compute for each wave); NULL where it does not tell.
+    cycles double
+);
+
 --: One row per log of requests to a server that was given beside the trace.
 create table if not exists request_log (
     --: Trace.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -15,6 +16,7 @@ from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers import flight_recorder
 from traceq.importers.compile_log import is_compile_log
 from traceq.importers.execution_trace.reading import is_execution_trace
+from traceq.importers.kernel_reports import is_kernel_report
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 from traceq.importers.request_logs import is_request_log
@@ -47,6 +49,11 @@ _OTHER_PICKLE = (
     "a pickle, but not a memory snapshot from torch.cuda.memory._dump_snapshot(); for safety, traceq opens no others"
 )
 
+_NSIGHT_COMPUTE = (
+    "a report of Nsight Compute: counters of kernels, not times of a run; to give them to a trace, export them: ncu"
+    " --import REPORT --csv --page raw > kernels.csv (docs/kernel-reports.md), and for times record with: nsys profile"
+)
+
 # (how the file begins, what it is and what to do)
 _KNOWN_OTHERS = (
     (b"(dp0", _OTHER_PICKLE),
@@ -65,7 +72,7 @@ _KNOWN_OTHERS = (
     (b"\x80", _OTHER_PICKLE),
     (
         b"NVR\x00",
-        "a report of Nsight Compute: counters of kernels, not times of a run; open it with ncu-ui, record with: nsys profile",
+        _NSIGHT_COMPUTE,
     ),
     (
         b"PERFILE2",
@@ -141,40 +148,55 @@ def explain_unknown(path: Path) -> TraceqError:
     return UnknownFormat(f"{path}: {verb} {what}")
 
 
+_EXECUTION_TRACE = (
+    "an execution trace of PyTorch (which operator uses whose tensors), without times; beside the profiler's trace of the same"
+    " steps it is traceq report TRACE --with {log} (docs/execution-traces.md)"
+)
+_WHOLE_RUN = (
+    "the whole run from logs alone is traceq goodput {log}; beside the trace of some of its steps it is traceq report TRACE"
+    " --with {log} (docs/run-logs.md)"
+)
+
+# Files of other commands, in the order in which they are asked for, with how these are called.
+_OTHER_LOGS: tuple[tuple[Callable[[Path], bool], str], ...] = (
+    (
+        is_compile_log,
+        (
+            "a log of torch.compile, not a trace; what it compiled is traceq compile-log {log}; beside a trace of the same run it"
+            " is traceq report TRACE --with {log} (docs/compile.md)"
+        ),
+    ),
+    (
+        is_kernel_report,
+        (
+            "a report of a kernel profiler, not a trace; its kernels are traceq kernels {log}; beside a trace of the same program"
+            " it is traceq report TRACE --with {log} (docs/kernel-reports.md)"
+        ),
+    ),
+    (
+        is_request_log,
+        (
+            "a log of requests to a server, not a trace; beside the trace of some of its steps it is traceq report TRACE --with"
+            " {log} (docs/requests.md)"
+        ),
+    ),
+    (is_training_log, f"a training log, not a trace: {_WHOLE_RUN}"),
+)
+
+
 def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | None:
     """Return in words what the file, which begins with `head`, is and which other command reads it; None if none does."""
     if flight_recorder.is_dump(path):
         return (
             f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
         )
-    if not is_packed and is_compile_log(path):
-        log = quote(path.name)
-        return (
-            f"a log of torch.compile, not a trace; what it compiled is traceq compile-log {log}; beside a trace of the same run"
-            f" it is traceq report TRACE --with {log} (docs/compile.md)"
-        )
     if is_execution_trace(path):
-        return (
-            "an execution trace of PyTorch (which operator uses whose tensors), without times; beside the profiler's trace of the"
-            f" same steps it is traceq report TRACE --with {quote(path.name)} (docs/execution-traces.md)"
-        )
-    if not is_packed and is_request_log(path):
-        return (
-            "a log of requests to a server, not a trace; beside the trace of some of its steps it is traceq report TRACE --with"
-            f" {quote(path.name)} (docs/requests.md)"
-        )
-    if not is_packed and is_training_log(path):
-        log = quote(path.name)
-        what = (
-            f"{_EVENT_FILE}; it is a training log"
-            if tensorboard.sniff_log(path, head)
-            else "a training log, not a trace"
-        )
-        return (
-            f"{what}: the whole run from logs alone is traceq goodput {log}; beside the trace of some of its steps it is"
-            f" traceq report TRACE --with {log} (docs/run-logs.md)"
-        )
-    return None
+        return _EXECUTION_TRACE.format(log=quote(path.name))
+    if is_packed:
+        return None
+    if tensorboard.sniff_log(path, head) and is_training_log(path):
+        return f"{_EVENT_FILE}; it is a training log: {_WHOLE_RUN}".format(log=quote(path.name))
+    return next((words.format(log=quote(path.name)) for is_it, words in _OTHER_LOGS if is_it(path)), None)
 
 
 def _describe_content(head: bytes) -> str:

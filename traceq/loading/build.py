@@ -30,6 +30,7 @@ from traceq.loading.compile_logs import stage_compile_logs
 from traceq.loading.execution_traces import stage_execution_traces
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.inspected import add_records
+from traceq.loading.kernel_reports import stage_kernel_reports
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import (
     NOTHING,
@@ -152,6 +153,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             stage_training_logs(connection, task.beside)
             stage_annotations(connection, [file for file in task.captures if isinstance(file, AnnotationFile)])
             stage_compile_logs(connection, task.beside.logs, task.beside.offset)
+            stage_kernel_reports(connection, task.beside.logs)
             stage_request_logs(connection, choose_request_logs(task.beside), task.beside.offset)
             stage_execution_traces(connection, task.beside.logs)
             stage_made_with(connection, task.source.path)

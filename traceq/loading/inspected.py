@@ -21,6 +21,7 @@ from traceq.database.connect import SHARES_OF_NOTHING, threads_for, writer_confi
 from traceq.errors import NoTraces, UnusableTrace
 from traceq.importers import inspector
 from traceq.importers.compile_log import find_compile_logs
+from traceq.importers.kernel_reports import find_kernel_reports
 from traceq.importers.rows import Notes, pseudonym_of
 from traceq.loading.sources import split_duplicates
 
@@ -57,22 +58,25 @@ def find_records(given: Sequence[str | Path]) -> list[Path]:
 
 
 def list_files_with(logs: Sequence[str | Path]) -> list[Path]:
-    """Return the files that --with names: files as they are, of folders logs of torch.compile, else records of collectives.
+    """Return the files that --with names: files as they are; of folders kernel reports, else logs of torch.compile, or records.
 
-    Raises NoTraces for a folder without either.
+    Raises NoTraces for a folder without any.
     """
     return [file for log in map(Path, logs) for file in (_list_files_in(log) if log.is_dir() else [log])]
 
 
 def _list_files_in(folder: Path) -> list[Path]:
-    """Return the logs of torch.compile in a folder, else its records of collectives. Raises NoTraces without either."""
+    """Return the kernel reports in a folder, else logs of torch.compile, else records of collectives; raise NoTraces."""
+    if reports := list(find_kernel_reports(folder)):
+        return reports
     if compile_logs := list(find_compile_logs(folder)):
         return compile_logs
     try:
         return find_records([folder])
     except NoTraces as error:
         raise NoTraces(
-            f"{error}; nor is one a log of torch.compile, which a program writes into the folder that TORCH_TRACE names"
+            f"{error}; nor is one a report of a kernel profiler, or a log of torch.compile, which a program writes into the"
+            " folder that TORCH_TRACE names"
         ) from error
 
 

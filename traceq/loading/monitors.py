@@ -16,6 +16,7 @@ from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import inspector, memory_snapshot
 from traceq.importers.compile_log import is_compile_log
 from traceq.importers.execution_trace.reading import is_execution_trace
+from traceq.importers.kernel_reports import is_kernel_report
 from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.request_logs import is_request_log
@@ -28,16 +29,16 @@ from traceq.loading.training_logs import build_rows
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
-_APART = (inspector.is_only_records, memory_snapshot.sniff, is_compile_log, is_execution_trace)
+_APART = (inspector.is_only_records, memory_snapshot.sniff, is_compile_log, is_execution_trace, is_kernel_report)
 _OTHERS = (*_APART, is_monitor_log)
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
     """Files that the user names with --with.
 
-    Logs of monitors, of the training, torch.compile and requests; memory snapshots; execution traces. `offset` are the
-    seconds to add to their times (--offset, None if not given), `formats` the files that declare formats of training logs
-    (--log-format).
+    Logs of monitors, of the training, torch.compile and requests; memory snapshots; execution traces; kernel reports.
+    `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
+    of training logs (--log-format).
     """
 
     logs: tuple[Path, ...] = ()

@@ -17,7 +17,7 @@ COPIED = (
     "printed_value", "cpu_sample", "backtrace", "import_note", "allocator_event", "allocator_segment", "allocator_block",
     "allocator_stack", "worker_sample", "run_log", "run_value", "run_event", "compile_log", "compilation", "compile_phase",
     "graph_break", "recompilation", "compile_cache", "request_log", "request", "request_token",
-    "execution_trace", "operator_dependency",
+    "execution_trace", "operator_dependency", "kernel_report", "kernel_stall",
 )  # fmt: skip
 
 _NUMBERS = {

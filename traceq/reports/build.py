@@ -132,6 +132,8 @@ _TOPICS = {
         "regions": ("graph_regions", "graph_region"),
         "layers": ("layers", "layer_list"),
         "fusion": ("fusion", "fusion"),
+        "reported": ("reported_kernels", "kernel_reported"),
+        "unreported": ("unreported_kernels", "kernel_unreported"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {

@@ -56,6 +56,7 @@ _NEEDED_BY = {
     "monitor_step": ("condition",),
     "operator_cost": ("operator_kind", "mfu"),
     "printed_value": ("printed_step",),
+    "reported_kernel": ("kernel_reported", "kernel_unreported"),
     "request": ("request_log", "request_quantity", "request_slowest", "request_slow_step"),
     "run_log": ("run_log",),
     "run_phase": ("run_phase",),

@@ -189,3 +189,28 @@ create table if not exists compiled_kernel (
     --: Sum of its durations, ns.
     dur bigint not null
 );
+
+--: One row per kernel of the trace, by name and launch geometry, and row of kernel_report that is about it.
+create table if not exists reported_kernel (
+    --: Trace.
+    trace_id integer not null,
+    --: gpu_slice.name.
+    name varchar not null,
+    --: gpu_slice.grid_x.
+    grid_x integer,
+    --: gpu_slice.grid_y.
+    grid_y integer,
+    --: gpu_slice.grid_z.
+    grid_z integer,
+    --: gpu_slice.block_x.
+    block_x integer,
+    --: gpu_slice.block_y.
+    block_y integer,
+    --: gpu_slice.block_z.
+    block_z integer,
+    --: The row of kernel_report.
+    report_id bigint not null,
+    --: What both have in common besides the name: launch (grid and block), size (numbers of blocks and threads per block),
+    --: or name (the report tells no size, and the trace has one size only).
+    matched_by varchar not null
+);

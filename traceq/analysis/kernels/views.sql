@@ -518,3 +518,143 @@ inner join counted as c using (trace_id)
 left join device_model as m on m.trace_id = r.trace_id and m.device = r.device
 group by r.trace_id, r.device, r.sequence
 having count(*) > 1;
+
+--: One row per kernel of the trace with a report of a kernel profiler, by launch geometry, and reason of its stalls: means
+--: over the launches that the reports are about.
+create or replace view kernel_reported_stall as
+select
+    --: Trace.
+    r.trace_id,
+    --: gpu_slice.name.
+    r.name,
+    --: gpu_slice.grid_x.
+    r.grid_x,
+    --: gpu_slice.grid_y.
+    r.grid_y,
+    --: gpu_slice.grid_z.
+    r.grid_z,
+    --: gpu_slice.block_x.
+    r.block_x,
+    --: gpu_slice.block_y.
+    r.block_y,
+    --: gpu_slice.block_z.
+    r.block_z,
+    --: kernel_stall.reason.
+    s.reason,
+    --: Mean share of the time of its warps, 0 to 1; NULL where no report tells.
+    sum(s.share * p.launches) / sum(p.launches) filter (s.share is not null) as share,
+    --: Mean cycles for each instruction that a warp issues (of rocprof-compute for each wave); NULL likewise.
+    sum(s.cycles * p.launches) / sum(p.launches) filter (s.cycles is not null) as cycles
+from reported_kernel as r
+inner join kernel_report as p using (trace_id, report_id)
+inner join kernel_stall as s using (trace_id, report_id)
+group by all;
+
+--: One row per device and kernel with a report of a kernel profiler, by launch geometry, that ran in counted steps: what the
+--: reports say, beside its time in the trace. The reports' times are not the trace's (kernel_report).
+create or replace view kernel_reported as
+with
+measured as (
+    select
+        r.trace_id, r.name, r.grid_x, r.grid_y, r.grid_z, r.block_x, r.block_y, r.block_z,
+        min(p.tool) as tool,
+        min(p.file) as file,
+        min(r.matched_by) as matched_by,
+        sum(p.launches)::bigint as launches,
+        min(p.limiter) as limiter,
+        sum(p.compute_throughput * p.launches) / sum(p.launches) filter (p.compute_throughput is not null) as compute_throughput,
+        sum(p.memory_throughput * p.launches) / sum(p.launches) filter (p.memory_throughput is not null) as memory_throughput,
+        sum(p.dram_throughput * p.launches) / sum(p.launches) filter (p.dram_throughput is not null) as dram_throughput,
+        sum(p.l2_throughput * p.launches) / sum(p.launches) filter (p.l2_throughput is not null) as l2_throughput,
+        sum(p.achieved_occupancy * p.launches) / sum(p.launches) filter (p.achieved_occupancy is not null) as achieved_occupancy,
+        sum(p.theoretical_occupancy * p.launches) / sum(p.launches) filter (p.theoretical_occupancy is not null) as theoretical_occupancy,
+        sum(p.warp_latency * p.launches) / sum(p.launches) filter (p.warp_latency is not null) as warp_latency,
+        sum(p.dur * p.launches) / sum(p.launches) filter (p.dur is not null) as dur
+    from reported_kernel as r
+    inner join kernel_report as p using (trace_id, report_id)
+    group by all
+),
+
+stalled as (
+    select
+        trace_id, name, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+        list(reason order by share desc, reason) as reasons,
+        list(share order by share desc, reason) as shares
+    from kernel_reported_stall
+    where reason <> 'selected' and share is not null
+    group by all
+)
+
+select
+    --: Trace.
+    m.trace_id,
+    --: Device.
+    g.device,
+    --: gpu_slice.name.
+    m.name,
+    --: gpu_slice.grid_x.
+    m.grid_x,
+    --: gpu_slice.grid_y.
+    m.grid_y,
+    --: gpu_slice.grid_z.
+    m.grid_z,
+    --: gpu_slice.block_x.
+    m.block_x,
+    --: gpu_slice.block_y.
+    m.block_y,
+    --: gpu_slice.block_z.
+    m.block_z,
+    --: How often it ran in the counted steps of the trace.
+    count(*) as kernels,
+    --: Its time in them, ns: sum of kernel_occupancy.exclusive_dur.
+    sum(k.exclusive_dur)::bigint as dur,
+    --: kernel_report.tool.
+    m.tool,
+    --: kernel_report.file; of several the first by name.
+    m.file,
+    --: reported_kernel.matched_by.
+    m.matched_by,
+    --: Launches that the reports are about.
+    m.launches,
+    --: kernel_report.limiter.
+    m.limiter,
+    --: Mean of kernel_report.dur, ns: with the profiler's clocks and cold caches, not to be compared with the trace's.
+    m.dur as reported_dur,
+    --: Mean of kernel_report.compute_throughput over the launches of these rows, a share.
+    m.compute_throughput,
+    --: The same of memory_throughput, a share.
+    m.memory_throughput,
+    --: The same of dram_throughput, a share.
+    m.dram_throughput,
+    --: The same of l2_throughput, a share.
+    m.l2_throughput,
+    --: The same of achieved_occupancy, a share.
+    m.achieved_occupancy,
+    --: The same of theoretical_occupancy, a share.
+    m.theoretical_occupancy,
+    --: The same of warp_latency, cycles.
+    m.warp_latency,
+    --: Reason for which its warps wait most of the time, as in kernel_stall; NULL where no report tells.
+    s.reasons[1] as stall,
+    --: Share of that, 0 to 1.
+    s.shares[1] as stall_share,
+    --: The next reason; NULL where no report tells another.
+    s.reasons[2] as next_stall,
+    --: Share of that, 0 to 1.
+    s.shares[2] as next_stall_share
+from measured as m
+inner join gpu_slice as g
+    on
+        g.trace_id = m.trace_id and g.kind = 'kernel' and g.name = m.name
+        and g.grid_x is not distinct from m.grid_x and g.grid_y is not distinct from m.grid_y
+        and g.grid_z is not distinct from m.grid_z and g.block_x is not distinct from m.block_x
+        and g.block_y is not distinct from m.block_y and g.block_z is not distinct from m.block_z
+inner join kernel_occupancy as k on k.trace_id = g.trace_id and k.slice_id = g.slice_id
+inner join step as t on t.trace_id = k.trace_id and t.step = k.step and t.excluded is null
+left join stalled as s
+    on
+        s.trace_id = m.trace_id and s.name = m.name
+        and s.grid_x is not distinct from m.grid_x and s.grid_y is not distinct from m.grid_y
+        and s.grid_z is not distinct from m.grid_z and s.block_x is not distinct from m.block_x
+        and s.block_y is not distinct from m.block_y and s.block_z is not distinct from m.block_z
+group by all;

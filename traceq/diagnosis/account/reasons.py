@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from traceq.analysis.categories import HOST_LABELS
 from traceq.common.text import first_clause, shortened
 from traceq.database.query import ask
@@ -36,9 +34,6 @@ _BY_SHAPES = frozenset(
     }
 )
 _LONGEST = 60
-# The beginning of a longer name finds the kernel as well.
-_LONGEST_WORD = 100
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _IN_PERFETTO = "Look at it in ui.perfetto.dev: `traceq export TRACE -o trace.json`"
 
 
@@ -108,24 +103,6 @@ def _explain_kernels(subject: Subject, line: Line) -> tuple[str, str]:
             f"Record shapes: `{subject.way('shapes', 'profile(record_shapes=True)')}`",
         )
     return "a trace of times does not show what limits it", ncu
-
-
-def kernel_word(name: str) -> str | None:
-    """Return the kernel's name without namespaces, templates and arguments, as profilers filter by it, cut at 100 characters.
-
-    None if the rest is no identifier.
-    """
-    bare = re.sub(r"\(anonymous namespace\)::", "", name)
-    head = _without_brackets(bare).partition("(")[0]
-    word = head.split()[-1].split("::")[-1] if head.split() else ""
-    return word[:_LONGEST_WORD] if _WORD.fullmatch(word) else None
-
-
-def _without_brackets(name: str) -> str:
-    """Return the name without template arguments in <>; it ends at a < that is never closed."""
-    while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
-        name = shorter
-    return name.partition("<")[0]
 
 
 def _counter_command(subject: Subject, kernel: str | None) -> str:

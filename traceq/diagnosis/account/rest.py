@@ -11,11 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from traceq.analysis.categories import IDLE
+from traceq.common.kernel_names import kernel_word
 from traceq.common.units import share
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
-from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
+from traceq.diagnosis.account.reasons import reason_and_remedy, remedy_above_limit
+from traceq.diagnosis.account.reported import judge_by_reports
 from traceq.diagnosis.query import RuleQuery, names_used, read, shared_query, standalone_query
 from traceq.diagnosis.subject import Subject
 
@@ -260,6 +262,8 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
                 reason=f"at {share(_AT_LIMIT)} of the {part.limit}, its work would take that much less time",
                 remedy=remedy_above_limit(subject, line),
             )
+    if category == "compute" and part.part and (judged := judge_by_reports(subject, line, part.part)) is not None:
+        return judged
     reason, remedy = reason_and_remedy(subject, line, part.example)
     return replace(line, reason=reason, remedy=remedy)
 

@@ -14,7 +14,7 @@ Its texts are templates of Jinja, in which stand
     time, percent, bytes_in, size, short_size, gb_per_s, number, share_of, plural, cut, names, kernel_name, operator_names,
     shares, unit, step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
     allocations, places, culprits, held_by, remedied, busiest, worker_work, per_fetch, workers_needed, break_advice,
-    guard_advice, change, limit_reached
+    guard_advice, change, limit_reached, measured
                             which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression (of DuckDB) matches; also match(...)
 
@@ -33,7 +33,7 @@ from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.needs import CannotTell, NothingThere
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.shared import collectives, compile_advice, late_host, sentences, wording
+from traceq.diagnosis.rules.shared import collectives, compile_advice, kernel_reports, late_host, sentences, wording
 from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.diagnosis.rules.templates import render
 from traceq.diagnosis.subject import WORTH_LISTING, Subject
@@ -119,6 +119,7 @@ _OF_TRACE: dict[str, Callable[..., Any]] = {
     "worker_work": sentences.describe_worker_work,
     "workers_needed": sentences.workers_needed,
     "late_device": collectives.describe_late_device,
+    "measured": kernel_reports.write_measured,
     "ask": Subject.ask,
     "has": Subject.has,
     "way": Subject.way,

@@ -32,7 +32,7 @@ _TYPES = {
 _REDUCTIONS = frozenset({"SUM", "AVG", "MAX", "MIN", "PRODUCT"})
 
 
-class RecordedCollective(NamedTuple):
+class CollectiveCalls(NamedTuple):
     """A collective of a trace with equal sizes: how often and how long it ran, in ns. None is what the trace does not say."""
 
     trace: str
@@ -55,10 +55,10 @@ class RecordedCollective(NamedTuple):
 
 def read_collectives(
     connection: duckdb.DuckDBPyConnection, trace_id: int, slices: Sequence[int] = ()
-) -> list[RecordedCollective]:
+) -> list[CollectiveCalls]:
     """Return the collectives of a trace, those with most time first; `slices` are those that are wanted (`is_wanted`)."""
     rows = ask(connection, statement("exports/replay/collectives.sql"), trace_id=trace_id, slices=list(slices))
-    return [RecordedCollective(**row) for row in rows]
+    return [CollectiveCalls(**row) for row in rows]
 
 
 def name_kind(op: str) -> str | None:
@@ -66,7 +66,7 @@ def name_kind(op: str) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.search(op.casefold())), None)
 
 
-def check_replayable(collective: RecordedCollective) -> None:
+def check_replayable(collective: CollectiveCalls) -> None:
     """Raise ValueError for a collective that cannot be run again, which says what the trace lacks."""
     if name_kind(collective.name) is None:
         raise ValueError(f"it is none of {', '.join(kind for kind, _ in _KINDS)}")
@@ -82,14 +82,14 @@ def check_replayable(collective: RecordedCollective) -> None:
         raise ValueError(f"its elements are of the type {collective.dtype!r}, which cannot be made again")
 
 
-def write_collectives(collectives: Sequence[RecordedCollective]) -> str:
+def write_collectives(collectives: Sequence[CollectiveCalls]) -> str:
     """Return the text of a script that runs the collectives, which must be replayable; it needs PyTorch only."""
     harness = Path(__file__).with_name("collective_harness.py").read_text("utf-8")
     data = "".join(_format_collective(collective) for collective in collectives)
     return replace_data(harness, f"COLLECTIVES: list[CollectiveCall] = [\n{data}]\n")
 
 
-def _format_collective(collective: RecordedCollective) -> str:
+def _format_collective(collective: CollectiveCalls) -> str:
     """Return the collective as source text, a field a line."""
     ranks = collective.group_size or 0
     kind = name_kind(collective.name)

@@ -79,7 +79,8 @@ def read_log(path: Path) -> Log:
         raise UnknownFormat(
             f"{path}: not a monitor log that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"
             " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus, memory snapshots, records of NCCL's or RCCL's"
-            " Inspector, logs of requests (docs/requests.md), and training logs; one in a format of its own"
+            " Inspector, reports of kernel profilers (docs/kernel-reports.md), logs of requests (docs/requests.md), and"
+            " training logs; one in a format of its own"
             " needs --log-format FORMAT.toml (docs/run-logs.md)"
         )
     try:

@@ -54,6 +54,7 @@ from traceq.reports.sections.headline import (
 from traceq.reports.sections.idle import describe_gaps, describe_outliers, describe_training_thread
 from traceq.reports.sections.job_findings import list_rule_findings
 from traceq.reports.sections.jobs import describe_rank_in_job, find_job
+from traceq.reports.sections.kernel_reports import describe_kernel_reports
 from traceq.reports.sections.kernels import describe_kernels, explain_no_kernels
 from traceq.reports.sections.memory import describe_memory, explain_no_memory
 from traceq.reports.sections.missing import how_to_record
@@ -86,6 +87,7 @@ _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
     describe_copies: ("copy_h2d", "copy_d2h", "copy_other"),
     describe_communication: ("communication", "idle_communication"),
     describe_kernels: ("compute",),
+    describe_kernel_reports: ("compute",),
     describe_modules: ("compute",),
     describe_input: ("idle_data",),
     describe_memory: ("idle_allocation",),

@@ -204,6 +204,44 @@ class FusionCandidate(msgspec.Struct, frozen=True):
     most_ns: int | None
 
 
+class ReportedKernel(msgspec.Struct, frozen=True):
+    """A kernel with one launch geometry, its time in the counted steps, and what reports of a kernel profiler say of it.
+
+    Shares (0..1) are means over the reports' `launches`; None for what they do not tell. `matched_by` is launch, size or name.
+    """
+
+    name: str
+    grid_x: int | None
+    grid_y: int | None
+    grid_z: int | None
+    block_x: int | None
+    block_y: int | None
+    block_z: int | None
+    tool: str
+    file: str
+    matched_by: str
+    launches: int
+    kernels: int
+    dur_ns: int
+    compute_share: float | None
+    memory_share: float | None
+    dram_share: float | None
+    occupancy_share: float | None
+    occupancy_limit_share: float | None
+    limiter: str | None
+    stall: str | None
+    stall_share: float | None
+    next_stall: str | None
+    next_stall_share: float | None
+
+
+class UnreportedKernel(msgspec.Struct, frozen=True):
+    """A kernel name among those with most time that no report of a kernel profiler is about."""
+
+    name: str
+    dur_ns: int
+
+
 class Kernels(msgspec.Struct, frozen=True):
     """Compute kernels, and the operators and modules that launched them; `top` are the --top names with most time.
 
@@ -224,3 +262,5 @@ class Kernels(msgspec.Struct, frozen=True):
     regions: tuple[GraphRegion, ...] = ()
     layers: tuple[LayerTimes, ...] = ()
     fusion: tuple[FusionCandidate, ...] = ()
+    reported: tuple[ReportedKernel, ...] = ()
+    unreported: tuple[UnreportedKernel, ...] = ()

@@ -10,7 +10,7 @@
 -- references: https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
 -- remark: {{ kernel_name(facts.name) }} takes {{ percent(facts.busy_share) }} of the GPU's busy time: {% if
 --   subject.is_window %}{{ plural(facts.launches, 'time') }} in the trace {%- else %}{{ plural(facts.launches /
---   steps, 'time') }} per step {%- endif %}, {{ time(facts.mean_ns) }} each.
+--   steps, 'time') }} per step {%- endif %}, {{ time(facts.mean_ns) }} each. {{ measured(facts.name) }}
 -- fix: {% if facts.family == 'flash_attention' and program.runs_model %}{{ remedy('faster_attention') }} {%- else %}{{
 --   remedy('look_at_kernel_with', kernel=kernel_name(facts.name).split()[0]) }} {%- endif %}
 -- threshold: least = 0.5: more than all other kernels together

@@ -18,7 +18,7 @@
 --   multiprocessor's warps; {% if worst.limiter == 'registers' %}it takes {{ worst.registers_per_thread }} registers per thread
 --   {%- elif worst.limiter == 'shared_memory' %}it takes {{ worst.shared_memory_bytes }} bytes of shared memory per block {%-
 --   else %}its blocks have {{ worst.threads_per_block }} threads, and the number of blocks per multiprocessor is limited {%-
---   endif %}. {{ remedy('what_kernel_waits_for', kernel=kernel_name(worst.name).split()[0]) }} At best that saves {{
+--   endif %}. {{ measured(worst.name) or remedy('what_kernel_waits_for', kernel=kernel_name(worst.name).split()[0]) }} At best that saves {{
 --   of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: Occupancy is computed from the launch geometry, not measured, and many good kernels have low occupancy.
