@@ -13,7 +13,7 @@ Times are ns, (ts, dur) as in the tables. The main thread is 0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -123,11 +123,14 @@ class TraceBuilder:
         self._connection = filled(self._batches(), *analyses, format_=self.NAME, choice=choice_of(**steps))
         return self
 
-    def fill_all(self, without: Collection[str] = ()) -> TraceBuilder:
-        """Join the rows up and run all analyses that an ingest would run, but for those named in `without`."""
+    def fill_all(self, without: Collection[str] = (), graphs: Sequence[Any] = ()) -> TraceBuilder:
+        """Join the rows up and run all analyses that an ingest would run, but for those named in `without`.
+
+        `graphs` are those of torch.compile.
+        """
         traces = enumerate((self, *self._others), start=1)
         self._connection = put_together(
-            [filled_as_by_ingest(each._batches(), self.NAME, number, without) for number, each in traces]
+            [filled_as_by_ingest(each._batches(), self.NAME, number, without, graphs) for number, each in traces]
         )
         return self
 

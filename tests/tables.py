@@ -91,10 +91,15 @@ def filled(
 
 
 def filled_as_by_ingest(
-    rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, trace_id: int = 1, without: Collection[str] = ()
+    rows: Iterable[tuple[str, pa.RecordBatch]],
+    format_: str,
+    trace_id: int = 1,
+    without: Collection[str] = (),
+    graphs: Sequence[Any] = (),
 ) -> duckdb.DuckDBPyConnection:
-    """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run, but for `without`."""
-    state = order.AnalysisState(trace_id)
+    """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run, but for `without`;
+    `graphs` are those of torch.compile."""
+    state = order.AnalysisState(trace_id, compiled_graphs=graphs)
     connection = _joined(rows, format_, state)
     present = order._find_present(connection)
     for topic in (*order.TOPICS, *order.NOTES):

@@ -201,6 +201,58 @@ def test_lists_are_the_outermost_places_and_no_containers():
     assert [(row.words, len(row.names)) for row in found] == [("Net/Sequential/Block", 6)]
 
 
+# As servers run DeepSeek-R1: three layers have a short dense part behind the attention, 58 have experts.
+LATENT = (
+    *("rms_norm", "void deep_gemm::fp8_gemm_kernel<2112u>", "rms_norm_q", "void deep_gemm::fp8_gemm_kernel<1536u>"),
+    *(
+        "rotary_embedding_kernel",
+        "set_mla_kv_buffer_kernel",
+        "flash_fwd_splitkv_mla_kernel",
+        "flash_fwd_mla_combine_kernel",
+    ),
+    *("nvjet_bmm_v", "void deep_gemm::fp8_gemm_kernel<7168u>", "rms_norm"),
+)
+DENSE = ("void deep_gemm::fp8_gemm_kernel<18432u>", "silu_and_mul_kernel", "void deep_gemm::fp8_gemm_kernel<9216u>")
+EXPERTS = (
+    *("nvjet_router", "topk_sigmoid_routing", "moe_align_block_size", "void deep_gemm::fp8_gemm_kernel<256u>"),
+    *("silu_and_mul_kernel", "void deep_gemm::fp8_gemm_kernel<512u>", "fused_moe_kernel", "silu_and_mul_kernel"),
+    *("fused_moe_kernel", "moe_sum_reduce"),
+)
+
+
+def test_dense_layers_before_those_of_experts_begin_with_the_same_attention():
+    parts = (("embedding_kernel",), 1), (LATENT + DENSE, 3), (LATENT + EXPERTS, 58), (("rms_norm", "nvjet_head"), 1)
+    trace = filled(Steps(2).steps(*parts, length=1_000_000))
+    found = trace.rows("select name, kernels, first_kernel, last_kernel from layer order by place")
+    size, large = len(LATENT + DENSE), len(LATENT + EXPERTS)
+    assert found[:5] == [
+        ("before the layers", 2, 0, 0),
+        *((f"layer {layer} of 61", 2 * size, 1 + size * layer, size * (layer + 1)) for layer in range(3)),
+        ("layer 3 of 61", 2 * large, 1 + 3 * size, 3 * size + large),
+    ]
+    assert found[-2:] == [
+        ("layer 60 of 61", 2 * large, 1 + 3 * size + 57 * large, 3 * size + 58 * large),
+        ("after the layers", 4, 1 + 3 * size + 58 * large, 2 + 3 * size + 58 * large),
+    ]
+
+
+def test_another_attention_in_front_is_no_layer_of_the_list():
+    """Three layers with other kernels before their attention, as of an encoder."""
+    other = ("layer_norm", "ampere_gemm_qkv", *LATENT[6:], *DENSE)
+    parts = (other, 3), (LATENT + EXPERTS, 20), (("rms_norm", "nvjet_head"), 1)
+    trace = filled(Steps(2).steps(*parts, length=1_000_000))
+    assert trace.rows("select layers, min(first_kernel) from layer where layers is not null group by all") == [
+        (20, 3 * len(other))
+    ]
+
+
+def test_pieces_of_a_split_graph_are_no_layers():
+    assert (
+        find_lists(modules(*(f"Net_0/submod_{piece}/mlp" for piece in range(9)), *("Net_0", "Net_0/submod_1")), 1100)
+        == []
+    )
+
+
 def test_layers_are_in_the_order_of_their_numbers():
     (found,) = find_lists(modules(*(f"layers.{number}" for number in range(11))), 1100)
     assert found.names[:3] == ("layers.0", "layers.1", "layers.2")

@@ -89,6 +89,22 @@ def test_ranges_of_fsdp_and_of_the_program_name_modules():
     ]
 
 
+def test_ranges_of_pieces_name_the_work_of_the_graphs_that_they_launch_and_are_no_layers():
+    """A server splits its graph at attention: the first and last piece have half a layer, those between two halves."""
+    trace = TraceBuilder()
+    for step in (0, 10_000):
+        trace.annotation("ProfilerStep#1", step, 10_000)
+        for piece in range(9):
+            ts = step + 100 + 1000 * piece
+            trace.annotation(f"submod_{piece}", ts, 500)
+            trace.kernel("gemm", ts + 200, 10 + piece, launched=(ts + 300, 5))
+    trace.fill_all()
+    assert trace.rows("select module, calls, forward_dur::integer from module order by module") == [
+        (f"submod_{piece}", 2, 2 * (10 + piece)) for piece in range(9)
+    ]
+    assert trace.rows("from layer") == []
+
+
 def test_operations_peak_and_memory_of_a_module():
     """Operations at the peak of half precision over the time of the kernels; a call keeps 64 bytes."""
     trace = TraceBuilder()

@@ -13,6 +13,7 @@ from traceq.analysis.flow import Flow, flow_of_text, in_order
 # The modules of analyses in Python; the pieces of intervals are one function for all.
 MODULES = {
     "compiled_kernel": "kernels.compiled_kernel",
+    "compiled_module": "kernels.compiled_module",
     "graph_match": "graphs.graph_match",
     "host_debt": "ledger.host_debt",
     "host_timeline": "ledger.host_timeline",

@@ -268,7 +268,7 @@ def test_damaged_files_that_nobody_named_are_noted_and_named_ones_are_errors(tmp
     with pytest.raises(UnusableTrace, match="lacks 'values'"):
         ingest(source, tmp_path / "y.duckdb", logs=files[:1])
     for each in files[1:]:
-        with pytest.raises(UnusableTrace, match="is no JSON"):
+        with pytest.raises(UnusableTrace, match="is not JSON"):
             ingest(source, tmp_path / "y.duckdb", inductor=each)
 
 

@@ -49,7 +49,7 @@ def read(folder, **files):
     for name, content in files.items():
         path = folder / name.replace("__", ".")
         path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return read_inductor(inductor_files([folder], folder / "trace.json"))
+    return read_inductor(inductor_files([folder], folder / "trace.json")).kernels
 
 
 def test_provenance_names_nodes_and_the_graph_their_lines(tmp_path):
@@ -136,7 +136,7 @@ def test_what_this_pytorch_writes_is_read(tmp_path):
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         pytest.skip(f"torch.compile does not work here: {done.stderr.strip().splitlines()[-1:]}")
-    (told,) = read_inductor(inductor_files([tmp_path / "debug"], tmp_path / "trace.json"))
+    (told,) = read_inductor(inductor_files([tmp_path / "debug"], tmp_path / "trace.json")).kernels
     assert told.name == "cpp_fused_add_mul_relu_0"
     assert told.origins == (
         Origin("aten::add", f"{program}(6): f", "y = a + b"),

@@ -19,7 +19,7 @@ COVERED = {
     "judged3/torch/sglang_qwen3_30b_a3b_decode_mi300.json.gz": ("order", [48], 0.97),
     "judged3/torch/tl_xdit_flux_split_iter0.json.gz": ("order", [12, 24, 19, 38], 0.955),
     "traces/torch/megatron_tp8_rank0.json.gz": ("order", [40], 0.96),
-    # the product with all tokens, which every model has behind its layers
+    # a distilled model of 32 layers; the product with all tokens, which every model has behind its layers
     "judged3/torch/sglang_deepseek_r1_decode_b300.json.gz": ("order", [32], 0.94),
     # the decoder of images
     "judged3/torch/tl_xdit_flux_capture_mi300.json.gz": ("order", [12, 24, 19, 38], 0.91),

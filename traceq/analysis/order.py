@@ -13,8 +13,9 @@ from traceq.analysis.communication.process_groups import fill_process_groups
 from traceq.analysis.flow import Flow, flow_of_text, in_order
 from traceq.analysis.graphs.captured import Captured, read_captured
 from traceq.analysis.graphs.graph_match import add_known_nodes, fill_matches
-from traceq.analysis.kernels.compiled import Compiled
+from traceq.analysis.kernels.compiled import Compiled, CompiledGraph
 from traceq.analysis.kernels.compiled_kernel import fill_compiled
+from traceq.analysis.kernels.compiled_module import fill_compiled_modules
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.kernels.signature_ceiling import fill_ceilings
@@ -148,7 +149,7 @@ TOPICS = (
         "operators",
         5,
     ),
-    Topic("kernels", ("module_slice", "module_timeline", "module", "layer")),
+    Topic("kernels", ("module_slice", "module_timeline", "compiled_module", "module", "layer")),
     Topic(None, ("step_stats", "program", "way", "missing_input", "replay"), "replay and critical path", 25),
     Topic(None, ("triage",)),
 )
@@ -267,6 +268,11 @@ _IN_PYTHON = {
         "graph_kernel graph_operator",
         "compiled_kernel",
     ),
+    "compiled_module": AnalysisStep(
+        lambda connection, state: fill_compiled_modules(connection, state.trace_id, state.compiled_graphs),
+        "",
+        "compiled_module",
+    ),
     "signature_ceiling": AnalysisStep(
         lambda connection, state: fill_ceilings(connection, state.trace_id),
         "_element_type _signature_cost",
@@ -290,7 +296,7 @@ _RUN_IF_ANY = {
     "graph_kernel": "_graph_launch",
     "host_stall": "_long_stretch",
     "module": "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null"
-    " union all from graph_region select 1 where module is not null)",
+    " union all from graph_region select 1 where module is not null union all from compiled_module select 1)",
     "serving_mark": "_serving_annotation",
     "stall_debt": "host_stall",
 }
@@ -331,15 +337,17 @@ def fill(
     memory: int | None = None,
     captures: Sequence[Captured] = (),
     compiled: Sequence[Compiled] = (),
+    compiled_graphs: Sequence[CompiledGraph] = (),
 ) -> None:
     """Run all analyses of a trace whose rows are staged; `choice` is what the user says about its steps.
 
-    `captures` are CUDA-graph captures of other traces of the program, `compiled` kernels as torch.compile describes them.
+    `captures` are CUDA-graph captures of other traces of the program, `compiled` kernels and
+    `compiled_graphs` graphs as torch.compile describes them.
     `progress` gets the words for a topic that runs, and the share of the analyses that is done (0 to 1). `memory` is given for a
     large trace: the bytes that this process may hold. Then each analysis is committed, since uncommitted rows stay in memory;
     a small trace is committed after JOINED, TOPICS and NOTES, since every commit waits for the disk.
     """
-    state = AnalysisState(trace_id, choice, captures, compiled)
+    state = AnalysisState(trace_id, choice, captures, compiled, compiled_graphs)
     parts = (sort_topics(JOINED), sort_topics(TOPICS), NOTES)
     total = sum(topic.weight for topics in parts for topic in topics)
     before = 0

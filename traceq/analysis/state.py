@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from traceq.analysis.graphs.captured import Captured
-    from traceq.analysis.kernels.compiled import Compiled
+    from traceq.analysis.kernels.compiled import Compiled, CompiledGraph
 
 
 def do_nothing() -> None:
@@ -33,6 +33,7 @@ class AnalysisState(msgspec.Struct):
     choice: Choice = AS_FOUND
     captures: Sequence[Captured] = ()
     compiled: Sequence[Compiled] = ()
+    compiled_graphs: Sequence[CompiledGraph] = ()
     # found by nesting: slices that outlast the one around them, within rounding and beyond
     cut: int = 0
     overlapping: int = 0

@@ -155,8 +155,8 @@ inductor_option = click.option(
     multiple=True,
     metavar="PATH",
     shell_complete=completion.complete_files,
-    help="What torch.compile wrote about its kernels: torch_compile_debug, or files of provenance tracking. Repeatable; for"
-    " traces only. [default: what is next to the trace]",
+    help="What torch.compile wrote about its kernels: torch_compile_debug, files of provenance tracking, or TORCH_TRACE's"
+    " folder. Repeatable; for traces only. [default: what is next to the trace]",
 )
 cache_option = click.option(
     "--no-cache",

@@ -89,7 +89,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
     """Write the database `task.database` from the task's trace; `progress` is called with the state of the work."""
     captures = [_read_capture(task, source) for source in task.captures if isinstance(source, Source)]
     files, wrong = (task.inductor, []) if task.is_inductor_given else split_readable(task.inductor)
-    compiled = read_inductor(files)
+    inductor = read_inductor(files)
     with _build_database(task, progress) as (connection, rows):
         for problem in wrong:
             connection.execute(
@@ -104,7 +104,8 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
             lambda stage, share: progress(State(task.source.size, rows, stage, share)),
             memory=task.memory if rows > MOST_ROWS else None,
             captures=captures,
-            compiled=compiled,
+            compiled=inductor.kernels,
+            compiled_graphs=inductor.graphs,
         )
         add_records(connection, task.trace_id, task.beside.logs)
 

@@ -1,4 +1,4 @@
-"""Kernels as torch.compile describes them: torch_compile_debug, Inductor's provenance files, output of tlparse."""
+"""Kernels and their calls as torch.compile describes them: in torch_compile_debug, provenance files, TORCH_TRACE's logs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from traceq.analysis.kernels.compiled import Compiled, Origin
+from traceq.analysis.kernels.compiled import Compiled, CompiledCall, CompiledGraph, Origin
 from traceq.errors import UnusableTrace
+from traceq.importers.compile_log.envelope import HEAD_BYTES, LogLines, begins_like_log
+from traceq.loading.fx_modules import Module, common_module, read_annotated, read_parameters, split_calls
 
 # By the names that PyTorch and tlparse give them.
 _MAPPINGS = "inductor_provenance_tracking_node_mappings*.json"
 _TRACES = "inductor_provenance_tracking_kernel_stack_traces*.json"
 _INFORMATION = "kernel_information.json"
-_GRAPHS = ("*after_post_grad_graph*.txt", "fx_graph_transformed.py", "fx_graph_readable.py")
+_GRAPHS = (
+    *("*after_post_grad_graph*.txt", "*inductor_post_grad_graph*.txt"),
+    *("fx_graph_transformed.py", "fx_graph_readable.py"),
+)
 _CODE = ("output_code.py", "inductor_output_code*.txt")
-_NAMES = (_MAPPINGS, _TRACES, _INFORMATION, *_GRAPHS, *_CODE)
+_KEYS = "fx_graph_cache_*.json"
+# The graph that Dynamo made: all that is compiled of it has its parameters.
+_DYNAMO = "*dynamo_output_graph*.txt"
+# A structured log, which holds all of these but those of torch_compile_debug.
+_LOG = "dedicated_log_torch_trace_*.log"
+_NAMES = (_MAPPINGS, _TRACES, _INFORMATION, *_GRAPHS, *_CODE, _KEYS, _DYNAMO, _LOG)
 
 # What lies beside a trace and is taken without being named.
 _BESIDE = (_MAPPINGS, _TRACES, _INFORMATION)
@@ -27,13 +37,16 @@ _FOLDER = "torch_compile_debug"
 
 # add: "f32[32, 32]" = torch.ops.aten.add.Tensor(...), under the line of the program that it comes from
 _NODE = re.compile(r"^\s*(\w+)\b[^=]*= torch\.ops\.(\w+)\.(\w+)")
-_PLACE = re.compile(r"^\s*# File: (.+?):(\d+) in (\S+?)(?:, code: (.*))?$")
+_PLACE = re.compile(r"^\s*#(?: Annotation: .*?)? File: (.+?):(\d+) in (\S+?)(?:, code: (.*))?$")
 # The same in a traceback.
 _FRAME = re.compile(r'File "(.+?)", line (\d+), in (.+)')
 
 _KERNEL_PATH = re.compile(r"^# kernel path: .*?([\w-]+)\.py\s*$")
 _NODE_OF_SOURCE = re.compile(r"^#\s+\S.* => (.+)$")
 _DEFINED = re.compile(r"^(\w+) = async_compile\.\w+\(")
+
+# extern_kernels.addmm, torch.ops.aten.addmm.out
+_OPERATOR = re.compile(r"^(?:extern_kernels|torch\.ops\.(\w+))\.(\w+)")
 
 # Kernels have their number among all calls behind their name: triton_poi_fused_add_0:3.
 _HANDLE = re.compile(r":\d+$")
@@ -52,11 +65,24 @@ def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]
     for path in map(Path, given):
         if not path.exists():
             raise UnusableTrace(f"{path}: no such file")
-        inside = [path] if path.is_file() else _files_inside(path)
+        inside = (
+            ([path] if _is_log(path) or _is_named(path, *_NAMES) else []) if path.is_file() else _files_inside(path)
+        )
         if not inside:
             raise UnusableTrace(f"{path}: contains nothing that Inductor writes about its kernels; see docs/capture.md")
         found += inside
     return tuple(found)
+
+
+def _is_log(file: Path) -> bool:
+    """Return whether the file is a structured log, as PyTorch names it or by its first lines."""
+    if file.suffix != ".log":
+        return False
+    try:
+        with file.open("rb") as opened:
+            return _is_named(file, _LOG) or begins_like_log(opened.read(HEAD_BYTES))
+    except OSError as error:
+        raise UnusableTrace(f"{file}: cannot be read: {error.strerror}") from error
 
 
 def _files_inside(folder: Path) -> list[Path]:
@@ -69,15 +95,89 @@ def _is_named(path: Path, *patterns: str) -> bool:
     return any(fnmatch(path.name, pattern) for pattern in patterns)
 
 
-def read_inductor(files: Sequence[Path]) -> list[Compiled]:
-    """Return the kernels that the files describe, where the files of a folder complete each other.
+class Inductor(NamedTuple):
+    """Kernels as files of torch.compile describe them, and the calls of each graph."""
+
+    kernels: list[Compiled]
+    graphs: list[CompiledGraph]
+
+
+class Artifact(NamedTuple):
+    """A text that torch.compile writes, by the name that PyTorch or tlparse give it; `file` is where it stands."""
+
+    file: Path
+    name: str
+    text: str
+
+    def is_named(self, *patterns: str) -> bool:
+        """Return whether the name matches one of the glob patterns."""
+        return any(fnmatch(self.name, pattern) for pattern in patterns)
+
+
+def read_inductor(files: Sequence[Path]) -> Inductor:
+    """Return what the files tell, where those of a folder, or of a compilation in a log, complete each other.
 
     Raises UnusableTrace where one cannot be read.
     """
-    folders: defaultdict[Path, list[Path]] = defaultdict(list)
+    found: defaultdict[tuple[Path, str], list[Artifact]] = defaultdict(list)
     for file in files:
-        folders[file.parent].append(file)
-    return [kernel for folder in folders.values() for kernel in _read_folder(folder)]
+        if _is_log(file):
+            for compilation, artifact in _read_log(file):
+                found[file, compilation].append(artifact)
+        else:
+            found[file.parent, ""].append(Artifact(file, file.name, _read_text(file)))
+    read = Inductor([], [])
+    for artifacts in found.values():
+        for graph in _split_graphs(artifacts):
+            read.kernels.extend(_read_kernels(graph))
+            if calls := _read_calls(graph):
+                read.graphs.append(calls)
+    return read
+
+
+def _read_log(file: Path) -> Iterator[tuple[str, Artifact]]:
+    """Yield what a structured log (TORCH_TRACE) holds of these artifacts, each with the id of its compilation."""
+    try:
+        for record in LogLines().read_records(file):
+            artifact = record.fields.get("artifact")
+            if isinstance(artifact, dict):
+                name = f"{artifact.get('name')}.{'json' if artifact.get('encoding') == 'json' else 'txt'}"
+            else:
+                name = next(
+                    (f"{key}.txt" for key in ("dynamo_output_graph", "inductor_output_code") if key in record.fields),
+                    "",
+                )
+            found = Artifact(file, name, record.payload)
+            if found.is_named(*_NAMES):
+                ids = (
+                    record.fields.get(key)
+                    for key in ("compiled_autograd_id", "frame_id", "frame_compile_id", "attempt")
+                )
+                yield "/".join(map(str, ids)), found
+    except OSError as error:
+        raise UnusableTrace(f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _split_graphs(artifacts: Sequence[Artifact]) -> Iterator[list[Artifact]]:
+    """Yield the artifacts of each graph: forward and backward, and pieces, share a compilation. All have those of Dynamo's.
+
+    They come in the order in which they were written (tlparse numbers them): where a kind comes again, another graph begins.
+    """
+    shared = [artifact for artifact in artifacts if artifact.is_named(_DYNAMO)]
+    graph: dict[str, Artifact] = {}
+    for artifact in sorted((artifact for artifact in artifacts if artifact not in shared), key=_number_of):
+        kind = next(pattern for pattern in _NAMES if artifact.is_named(pattern))
+        if kind in graph:
+            yield [*shared, *graph.values()]
+            graph = {}
+        graph[kind] = artifact
+    yield [*shared, *graph.values()]
+
+
+def _number_of(artifact: Artifact) -> int:
+    """Return the number that tlparse gives an artifact among those of a compilation; 0 without."""
+    number = re.search(r"_(\d+)\.\w+$", artifact.name)
+    return int(number[1]) if number else 0
 
 
 def split_readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -85,7 +185,9 @@ def split_readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     found, wrong = [], []
     for file in files:
         try:
-            _read_json(file) if file.suffix == ".json" else _read_text(file)
+            text = _read_text(file)
+            if file.suffix == ".json":
+                _decode_json(file, text)
         except UnusableTrace as error:
             wrong.append(str(error))
         else:
@@ -93,26 +195,93 @@ def split_readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     return found, wrong
 
 
-def _read_folder(files: Sequence[Path]) -> Iterator[Compiled]:
-    """Yield the kernels that the files of one folder describe; kernels without any known origin are left out."""
+def _read_kernels(artifacts: Sequence[Artifact]) -> Iterator[Compiled]:
+    """Yield the kernels that the artifacts of one graph describe; kernels without any known origin are left out."""
     nodes: dict[str, Origin] = {}
     for pattern in reversed(_GRAPHS):
-        for file in files:
-            if _is_named(file, pattern):
-                nodes |= _parse_nodes(_read_text(file))
+        for artifact in artifacts:
+            if artifact.is_named(pattern):
+                nodes |= _parse_nodes(artifact.text)
     hashes: dict[str, str] = {}
     in_code: dict[str, list[str]] = {}
-    for file in files:
-        if _is_named(file, *_CODE):
-            for name, path, mapped in _parse_kernels(_read_text(file)):
+    for artifact in artifacts:
+        if artifact.is_named(*_CODE):
+            for name, path, mapped in _parse_kernels(artifact.text):
                 in_code[name] = mapped
                 if path is not None:
                     hashes[name] = path
-    told = _read_provenance(files)
+    told = _read_provenance(artifacts)
     for name in told.keys() | in_code.keys():
         origins = [*(_origin_of(node, nodes) for node in told.get(name, in_code.get(name, [])))]
         if any(origins):
             yield Compiled(name, hashes.get(name), _unique_origins(origins), "provenance" if name in told else "code")
+
+
+class _NodeModules(NamedTuple):
+    """Modules of the nodes of a graph: as the program annotates them, of those of Dynamo's graph, and these by later node."""
+
+    annotated: dict[str, Module]
+    traced: dict[str, Module]
+    earlier: dict[str, Any]
+
+    def find_modules(self, node: str, *, is_late: bool) -> list[Module]:
+        """Return the modules of a node: of the graph after all passes if `is_late`, else of Dynamo's or the backward pass."""
+        if node in self.annotated:
+            return [self.annotated[node]]
+        sources = _texts_of(self.earlier.get(node)) if is_late else [node]
+        return [self.traced[source] for source in sources if source in self.traced]
+
+
+def _read_calls(artifacts: Sequence[Artifact]) -> CompiledGraph | None:
+    """Return the calls of the graph that the artifacts describe, with their modules; None where no module is known.
+
+    Provenance names the nodes behind each call, else the comments above it in the generated code do, where a kernel that fuses
+    nodes has a module only if all of them have one: those of the backward pass may be unknown. A call that computes nodes of
+    several modules is in the innermost one around all of them.
+    """
+    modules = _NodeModules({}, {}, {})
+    mapped: dict[str, Any] = {}
+    key: Any = None
+    calls: list[tuple[str, list[str]]] = []
+    for artifact in artifacts:
+        if artifact.is_named(*_GRAPHS):
+            modules.annotated.update(read_annotated(artifact.text))
+        elif artifact.is_named(_DYNAMO):
+            modules.traced.update(read_parameters(artifact.text))
+        elif artifact.is_named(_MAPPINGS):
+            mappings = _decode_json(artifact.file, artifact.text)
+            mapped.update(_items_of(mappings.get("cppCodeToPost")))
+            modules.earlier.update(_items_of(mappings.get("postToPre")))
+        elif artifact.is_named(_KEYS):
+            key = _decode_json(artifact.file, artifact.text).get("key")
+        elif artifact.is_named(*_CODE):
+            calls = [*split_calls(artifact.text)]
+    if mapped:
+        calls = [(name, _texts_of(mapped[name])) for name in sorted(mapped, key=_handle_of)]
+    found = tuple(_place_call(name, nodes, modules, is_late=bool(mapped)) for name, nodes in calls)
+    if not any(call.module for call in found):
+        return None
+    return CompiledGraph(key if isinstance(key, str) else None, found)
+
+
+def _place_call(name: str, nodes: Sequence[str], modules: _NodeModules, *, is_late: bool) -> CompiledCall:
+    """Return a call with the innermost module around the nodes behind it; see _read_calls."""
+    by_node = [modules.find_modules(node, is_late=is_late) for node in nodes]
+    is_known = is_late or all(by_node) or name.startswith(("extern_kernels.", "torch.ops."))
+    module = common_module(module for own in by_node for module in own) if is_known else ()
+    return CompiledCall(_operator_of(_HANDLE.sub("", name)), "/".join(module) or None)
+
+
+def _handle_of(name: str) -> int:
+    """Return the number of a call among those of its graph, which stands behind its name; 0 without."""
+    handle = _HANDLE.search(name)
+    return int(handle[0][1:]) if handle else 0
+
+
+def _operator_of(name: str) -> str:
+    """Return the name that a trace gives to the call: extern_kernels.addmm and torch.ops.aten.addmm.out are aten::addmm."""
+    found = _OPERATOR.match(name)
+    return f"{found[1] or 'aten'}::{found[2]}" if found else name
 
 
 def _unique_origins(origins: Iterable[Origin]) -> tuple[Origin, ...]:
@@ -156,20 +325,20 @@ def _parse_kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
             path, mapped = None, []
 
 
-def _read_provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
+def _read_provenance(artifacts: Sequence[Artifact]) -> dict[str, list[str | Origin]]:
     """Return by kernel name the names of the graph nodes that it computes, and the lines of the program (Origin)."""
     found: defaultdict[str, list[str | Origin]] = defaultdict(list)
-    for file in files:
-        if _is_named(file, _MAPPINGS):
-            for name, nodes in _items_of(_read_json(file).get("cppCodeToPost")):
+    for artifact in artifacts:
+        if artifact.is_named(_MAPPINGS):
+            for name, nodes in _items_of(_decode_json(artifact.file, artifact.text).get("cppCodeToPost")):
                 found[_HANDLE.sub("", name)] += _texts_of(nodes)
-        elif _is_named(file, _INFORMATION):
-            for name, told in _items_of(_read_json(file)):
+        elif artifact.is_named(_INFORMATION):
+            for name, told in _items_of(_decode_json(artifact.file, artifact.text)):
                 if isinstance(told, dict):
                     found[_HANDLE.sub("", name)] += _texts_of(told.get("post_grad_nodes"))
                     found[_HANDLE.sub("", name)] += map(_innermost_frame, _texts_of(told.get("stack_traces")))
-        elif _is_named(file, _TRACES):
-            for name, traces in _items_of(_read_json(file)):
+        elif artifact.is_named(_TRACES):
+            for name, traces in _items_of(_decode_json(artifact.file, artifact.text)):
                 found[_HANDLE.sub("", name)] += map(_innermost_frame, _texts_of(traces))
     return found
 
@@ -196,10 +365,10 @@ def _texts_of(value: Any) -> list[Any]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
-def _read_json(file: Path) -> dict[str, Any]:
-    """Return the JSON object in a file, empty for any other value; raise UnusableTrace where it is no JSON."""
+def _decode_json(file: Path, text: str) -> dict[str, Any]:
+    """Return the JSON object in a text of the file, empty for any other value; raise UnusableTrace where it is no JSON."""
     try:
-        found = json.loads(_read_text(file))
+        found = json.loads(text)
     except json.JSONDecodeError as error:
         raise UnusableTrace(f"{file}: is not JSON: {error.msg} in line {error.lineno}") from error
     except ValueError as error:  # of Python, for whole numbers

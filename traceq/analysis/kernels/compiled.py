@@ -23,3 +23,17 @@ class Compiled(NamedTuple):
     hash: str | None
     origins: tuple[Origin, ...]
     told_by: str
+
+
+class CompiledCall(NamedTuple):
+    """A call in the code of a compiled graph: the operator that a trace shows for it, and its module (None if unknown)."""
+
+    operator: str
+    module: str | None
+
+
+class CompiledGraph(NamedTuple):
+    """The calls of a compiled graph, in their order. `key` is its name in traces (Call CompiledFxGraph KEY), None if unknown."""
+
+    key: str | None
+    calls: tuple[CompiledCall, ...]

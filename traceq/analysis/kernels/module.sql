@@ -1,6 +1,6 @@
 -- module: kernels and operations by the module of the model that launched them. Those of the backward pass belong to the module
 -- that ran the forward operator with the same number in autograd's graph. Only counted steps.
--- reads: _module_call, _module_slice, _module_timeline, graph_kernel, graph_region, kernel_occupancy, operator_cost, step
+-- reads: _module_call, _module_slice, _module_timeline, compiled_module, graph_kernel, graph_region, kernel_occupancy, operator_cost, step
 -- makes: _module_work, module
 
 create temp table _counted as
@@ -71,12 +71,30 @@ placed as (
     select
         w.slice_id, w.device, w.thread_id, w.dur, w.flops, w.seconds_at_peak,
         -- what is computed again in the backward pass runs inside of its module
-        coalesce(w.replayed, own.path, origin.path) as path,
+        coalesce(
+            w.replayed,
+            -- within what is known around the graph; one that stands for a module is none of the path
+            if(
+                c.module is not null,
+                concat_ws(
+                    '/',
+                    coalesce(
+                        nullif(regexp_replace(own.path, '(^|/)CompiledFxGraph \w+$', ''), ''),
+                        nullif(regexp_replace(origin.path, '(^|/)CompiledFxGraph \w+$', ''), '')
+                    ),
+                    c.module
+                ),
+                null
+            ),
+            own.path,
+            origin.path
+        ) as path,
         coalesce(w.replayed_phase, n.phase) is not distinct from 'backward' as is_backward
     from work as w
     left join cpu_slice as p on p.slice_id = w.phase_id
     left join host_name as n on n.kind = p.kind and n.name = p.name
     left join _forward_place as f on f.slice_id = w.phase_id
+    left join compiled_module as c on c.slice_id = w.slice_id
     asof left join _module_timeline as own on own.thread_id = w.thread_id and w.ts >= own.ts
     asof left join _module_timeline as origin on origin.thread_id = f.thread_id and f.ts >= origin.ts
     where w.step in (select step from _counted)

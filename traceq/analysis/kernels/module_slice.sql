@@ -1,6 +1,7 @@
 -- Calls of the modules of a model: frames that PyTorch names after them (with_stack), FSDP's ranges from before to after a module's
--- forward, and ranges (NVTX, record_function) that a program names like modules: a path with a number (layers.3.mlp), or a
--- word of models. Without frames of modules, the graphs that torch.compile calls, by the first letters of their hash.
+-- forward, ranges (NVTX, record_function) that a program names like modules: a path with a number (layers.3.mlp), or a word of
+-- models, and those of pieces of a graph that torch.fx splits (submod_3). Without frames of modules, the graphs that
+-- torch.compile calls, by the first letters of their hash.
 -- makes: _module_slice
 
 create or replace temp table _module_slice as
@@ -13,7 +14,7 @@ named as materialized (
         case
             when kind = 'python' then nullif(regexp_extract(name, '^nn\.Module: (.+)$', 1), '')
             when starts_with(name, 'nn.Module: ') then name[12:]
-            when _is_module_name(name) then name
+            when _is_module_name(name) or regexp_matches(name, '^submod_\d+$') then name
             when
                 starts_with(name, '## Call CompiledFxGraph ')
                 and not bool_or(regexp_matches(name, '^nn\.Module: ')) over ()

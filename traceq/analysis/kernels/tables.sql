@@ -145,6 +145,18 @@ create table if not exists module (
     memory_growth bigint
 );
 
+--: One row per kernel of a compiled graph whose module is known: from files that torch.compile writes (--inductor), whose
+--: graph calls the same operators in the same order.
+create table if not exists compiled_module (
+    --: Trace.
+    trace_id integer not null,
+    --: Kernel, a gpu_slice.
+    slice_id bigint not null,
+    --: Innermost module around all that the kernel computes, with those around it and / between, as far as the compiled graph
+    --: knows them: layers.3/mlp.
+    module varchar not null
+);
+
 --: One row per kernel that torch.compile (Inductor) made and that ran: by its name, and by the file that holds it where
 --: the trace tells that; names are used again by every compiled graph.
 create table if not exists compiled_kernel (

@@ -20,10 +20,11 @@ _LEAST_MODULES = 3
 # Of the time of all kernels: what a list beside the first one has at least.
 _WORTH_LISTING = 0.01
 _NUMBER = re.compile(r"[_.](\d+)(?=/|$)")
-# PyTorch's containers and wrappers of any modules: what repeats is inside of them.
+# PyTorch's containers and wrappers of any modules: what repeats is inside of them. Pieces of a graph (submod_3) that a server
+# splits at attention are the end of one layer and the begin of the next.
 _CONTAINERS = (
     *("Sequential", "ModuleList", "ModuleDict", "GraphModule", "OptimizedModule", "CheckpointWrapper"),
-    "FullyShardedDataParallel",
+    *("FullyShardedDataParallel", "submod"),
 )
 
 

@@ -392,9 +392,10 @@ def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
 def _extend_stretches(
     kernels: KernelSequence, stretches: list[LayerStretch], complete: Collection[LayerStretch]
 ) -> Iterator[LayerStretch]:
-    """Yield the stretches, in their order, with a layer more at an end if there is one that is only related to the others.
+    """Yield the stretches, in their order, with layers in front that have the same attention and go on otherwise.
 
-    Those in `complete` stay as they are: they have been extended inside of their round.
+    Without any such layers, there is a layer more at an end if there is one that is only related to the others. Stretches in
+    `complete` stay as they are: they have been extended inside of their round.
     """
     before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
@@ -404,13 +405,37 @@ def _extend_stretches(
             continue
         usual = kernels.cut_out(stretch.first, stretch.last)
         starts, end = list(stretch.starts), stretch.end
-        if first := _count_related(kernels.cut_out(before, starts[0]).reverse_order(), usual):
+        leading = _find_leading(kernels, before, starts)
+        if leading:
+            starts = [*leading, *starts]
+        elif first := _count_related(kernels.cut_out(before, starts[0]).reverse_order(), usual):
             starts.insert(0, starts[0] - first)
         if last := _count_related(kernels.cut_out(end, later.starts[0] if later else len(kernels.numbers)), usual):
             starts.append(end)
             end += last
         yield stretch._replace(starts=tuple(starts), end=end)
         before = end
+
+
+def _find_leading(kernels: KernelSequence, before: int, starts: Sequence[int]) -> list[int]:
+    """Return where layers begin between `before` and the first of `starts` that are as the others up to their attention.
+
+    They follow one another up to that one, as dense layers before those of experts do, with no other attention between them.
+    """
+    middle = len(starts) // 2
+    first, last = starts[middle - 1], starts[middle]
+    inside = np.flatnonzero(kernels.is_attention[first:last])
+    if not len(inside):
+        return []
+    head = kernels.numbers[first : first + int(inside[-1]) + 1]
+    part = kernels.numbers[before : starts[0]]
+    if len(head) < LEAST_KERNELS or len(part) < len(head):
+        return []
+    is_here = (np.lib.stride_tricks.sliding_window_view(part, len(head)) == head).all(axis=1)
+    places = (before + np.flatnonzero(is_here)).tolist()
+    if not places or kernels.is_attention[places[0] : starts[0]].sum() != len(places) * len(inside):
+        return []
+    return places
 
 
 def _count_related(kernels: KernelSequence, usual: KernelSequence) -> int:
