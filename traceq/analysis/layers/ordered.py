@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise, takewhile
+from itertools import pairwise, takewhile, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from traceq.analysis.layers.attentions import UNCLEAR_ATTENTION, count_sites, split_layers
+from traceq.analysis.layers.passes import AMBIGUOUS, OF_PASSES, cut_passes
 from traceq.analysis.layers.repeats import KernelSequence, LayerStretch, find_stretches, is_regular
 from traceq.analysis.layers.rows import (
     AFTER,
@@ -34,30 +36,43 @@ _LEAST_COVERAGE = 0.5
 _WORTH_A_NOTE = 0.5
 # Kernels that the usual layers of two stretches of one list have in common (Dice's coefficient).
 _SAME_LIST = 0.75
+# Of the time of a list: the most in stretches with another number of layers than the others, which lie outside of its layers.
+_MOST_LEFT_OUT = 0.1
 # Lists whose numbers of layers differ by so few may be one.
 _FEW = 2
 
 
 class _KnownStretch(NamedTuple):
-    """A stretch of a sequence: how often its usual layer has each kernel, and whether each seems to have all of its kernels."""
+    """A stretch of a sequence: how often its usual layer has each kernel, and whether each seems to have all of its kernels.
+
+    `doubt` says why its number of layers is unknown; None where it is known. `is_received`: a send or receive lies before it, and
+    no input of a model.
+    """
 
     stretch: LayerStretch
     bag: Counter[int]
+    sites: int
     is_regular: bool
+    doubt: str | None
+    is_received: bool
 
 
 class _FoundStretch(NamedTuple):
     """A stretch of layers in a step: how often its usual layer has each kernel, and its sums per layer; `dur` in ns.
 
     `paths` are the modules that launched its kernels, by number. `is_regular` is whether each layer seems to have all of
-    its kernels.
+    its kernels. `sites`: how often the usual layer has attention. `has_ends`: something lies directly around it, a kernel of no
+    layer, a send or a receive. `is_received`, `doubt`: see _KnownStretch.
     """
 
     bag: Counter[int]
     is_backward: bool
     is_named_backward: bool
-    has_attention: bool
+    sites: int
     is_regular: bool
+    doubt: str | None
+    is_received: bool
+    has_ends: bool
     dur: float
     paths: frozenset[int]
     layers: tuple[LayerSum, ...]
@@ -87,7 +102,7 @@ class _Kind:
         return (
             is_alike
             and stretch.is_backward == self.first.is_backward
-            and stretch.has_attention == self.first.has_attention
+            and stretch.sites == self.first.sites
         )
 
     @property
@@ -100,6 +115,23 @@ class _Kind:
     def is_regular(self) -> bool:
         """Whether most of the stretches are regular."""
         return 2 * sum(member.is_regular for member in self.members) > len(self.members)
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the number of layers is unknown, of most of the stretches; None where it is known."""
+        doubts = Counter(member.doubt for member in self.members)
+        return max(doubts, key=lambda doubt: (doubts[doubt], doubt or ""))
+
+    @property
+    def is_chunked(self) -> bool:
+        """Whether several passes in a step begin with what is received, so that they may be of several parts of a model."""
+        received = Counter(member.layers[0].step for member in self.members if member.is_received)
+        return max(received.values(), default=0) > 1
+
+    @property
+    def left_out(self) -> float:
+        """The part of the time of the stretches that those with another number of layers have."""
+        return 1 - self.total_dur / sum(member.dur for member in self.members)
 
     @property
     def total_dur(self) -> float:
@@ -124,10 +156,30 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
         return "kernels repeat, but layers seem to lack some of theirs, or to be out of order"
     if isinstance(kept, str):
         return kept
+    if doubt := _find_doubt(kept):
+        return doubt
     coverage = sum(kind.total_dur for kind in kept) / total
     if coverage < _LEAST_COVERAGE:
         return f"what repeats like layers is only {coverage:.0%} of the time of compute kernels"
     return _sum_lists(found, kept, paths)
+
+
+def _find_doubt(kept: Sequence[_Kind]) -> str | None:
+    """Return why the number of layers of the lists is unknown; None where it is known.
+
+    A backward pass has as many as its forward pass.
+    """
+    for kind in kept:
+        if kind.forward is None and kind.doubt:
+            return kind.doubt
+        if kind.left_out > _MOST_LEFT_OUT:
+            return (
+                "what repeats may be layers or passes over them, as it repeats"
+                f" {kind.layer_count} times and, in {kind.left_out:.0%} of the time, more or less often"
+            )
+        if not any(member.has_ends for member in kind.members) and kind.forward is None:
+            return "what repeats may be layers or passes over them, as nothing lies before or behind them"
+    return None
 
 
 class _Search:
@@ -142,34 +194,56 @@ class _Search:
         self.anchors: set[tuple[int, ...]] = set()
         self.kernels: set[bytes] = set()
 
-    def search_sequence(self, sequence: KernelSequence) -> list[_KnownStretch]:
-        """Return the stretches of layers in a sequence."""
-        key = sequence.numbers.tobytes()
+    def search_kernels(self, kernels: StepKernels) -> list[_KnownStretch]:
+        """Return the stretches of layers in the kernels of a step."""
+        key = kernels.number.tobytes() + np.packbits(kernels.is_border).tobytes()
         if key not in self.known:
-            kernels = np.unique(sequence.numbers).tobytes()
-            is_new = (kernels not in self.kernels or len(self.known) < _LEAST_SEARCHES) and len(
+            sequence = KernelSequence(
+                kernels.number, kernels.is_heavy, kernels.is_attention, kernels.is_possible_product
+            )
+            names = np.unique(sequence.numbers).tobytes()
+            is_new = (names not in self.kernels or len(self.known) < _LEAST_SEARCHES) and len(
                 self.kernels
             ) < _MOST_SEARCHES
             found: list[LayerStretch] = []
             if is_new or self.anchors:
                 found = find_stretches(sequence, () if is_new else sorted(self.anchors))
             if is_new:
-                self.kernels.add(kernels)
+                self.kernels.add(names)
                 self.anchors.update(stretch.anchor for stretch in found)
-            self.known[key] = [
-                _KnownStretch(
-                    stretch,
-                    Counter(sequence.numbers[stretch.first : stretch.last].tolist()),
-                    is_regular(sequence, stretch),
-                )
-                for stretch in found
-            ]
+            self.known[key] = [*_refine_stretches(kernels, sequence, found)]
         return self.known[key]
+
+
+def _refine_stretches(
+    kernels: StepKernels, sequence: KernelSequence, stretches: Sequence[LayerStretch]
+) -> Iterator[_KnownStretch]:
+    """Yield the stretches, apart where several layers repeat as one, and where several passes follow one another."""
+    before = 0
+    for stretch, later in zip_longest(stretches, stretches[1:]):
+        after = later.starts[0] if later else len(kernels.number)
+        whole = split_layers(sequence, stretch, before, after)
+        parts = cut_passes(sequence, kernels.is_border, kernels.is_end, whole or stretch)
+        doubt = AMBIGUOUS if parts is None else UNCLEAR_ATTENTION if whole is None else None
+        usual = sequence.cut_out(stretch.first, stretch.last)
+        # of what repeats, of which layers of several kinds are parts
+        regular = is_regular(sequence, stretch)
+        for part in parts or [whole or stretch]:
+            yield _KnownStretch(
+                part,
+                Counter(usual.numbers.tolist()),
+                count_sites(usual),
+                regular,
+                doubt,
+                is_received=bool(kernels.is_border[before : part.starts[0] + 1].any())
+                and not kernels.is_end[before : part.starts[0]].any(),
+            )
+            before = part.end
 
 
 def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundStep:
     """Return the stretches of layers in a step."""
-    found = search.search_sequence(KernelSequence(kernels.number, kernels.is_heavy, kernels.is_attention))
+    found = search.search_kernels(kernels)
     stretches = [known.stretch for known in found]
     # rows: what lies before each stretch, and its layers
     keys: list[LayerKey] = []
@@ -193,6 +267,8 @@ def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundSte
                 kernels,
                 known,
                 tuple(sums[LayerKey(number, layer)] for layer in range(len(known.stretch.starts))),
+                has_ends=not sums.keys().isdisjoint((LayerKey(-1, number), LayerKey(-1, number + 1)))
+                or bool(kernels.is_border[[known.stretch.starts[0], min(known.stretch.end, len(rows) - 1)]].any()),
             )
             for number, known in enumerate(found)
         ),
@@ -200,7 +276,9 @@ def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundSte
     )
 
 
-def _describe_stretch(kernels: StepKernels, known: _KnownStretch, layers: tuple[LayerSum, ...]) -> _FoundStretch:
+def _describe_stretch(
+    kernels: StepKernels, known: _KnownStretch, layers: tuple[LayerSum, ...], *, has_ends: bool
+) -> _FoundStretch:
     """Return the stretch with what tells of its list."""
     stretch = known.stretch
     inside, usual = slice(stretch.starts[0], stretch.end), slice(stretch.first, stretch.last)
@@ -208,8 +286,11 @@ def _describe_stretch(kernels: StepKernels, known: _KnownStretch, layers: tuple[
         bag=known.bag,
         is_backward=bool(2 * kernels.is_backward[inside].sum() > stretch.end - stretch.starts[0]),
         is_named_backward=bool(kernels.is_named_backward[usual].any()),
-        has_attention=bool(kernels.is_attention[usual].any()),
+        sites=known.sites,
         is_regular=known.is_regular,
+        doubt=known.doubt,
+        is_received=known.is_received,
+        has_ends=has_ends,
         dur=float(kernels.dur[inside].sum()),
         paths=frozenset(np.unique(kernels.path[inside]).tolist()) - {-1},
         layers=layers,
@@ -246,12 +327,12 @@ def _choose_lists(kinds: Sequence[_Kind]) -> list[_Kind] | str:
     if not backward and any(kind.first.is_named_backward for kind in kinds):
         backward = [kind for kind in kinds if kind.first.is_named_backward]
     forward = [kind for kind in kinds if kind not in backward]
-    if any(kind.first.has_attention for kind in forward):
-        forward = [kind for kind in forward if kind.first.has_attention]
+    if any(kind.first.sites for kind in forward):
+        forward = [kind for kind in forward if kind.first.sites]
     if not backward:
         counts = sorted(kind.layer_count for kind in forward)
         is_near = any(more - less <= _FEW for less, more in pairwise(counts))
-        if is_near and not any(kind.first.has_attention for kind in forward):
+        if is_near and not any(kind.first.sites for kind in forward):
             return "several sequences repeat about as often, and one may be the backward pass of another"
         return forward
     left = list(forward)
@@ -303,6 +384,9 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
                 )
                 add_part(LayerKey(list_number, layer), part._replace(forward_dur=durs[0], backward_dur=durs[1]))
     words = _name_lists([_find_module_around(kind, paths) for kind in lists])
+    words = [
+        f"{word} of one pass" if kind.is_chunked else word for word, kind in zip(words, lists, strict=True)
+    ]
     return DeviceLayers(
         tuple(
             LayerList(
@@ -314,6 +398,7 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
             for number, kind in enumerate(lists)
         ),
         sums,
+        OF_PASSES if any(kind.is_chunked for kind in lists) else None,
     )
 
 

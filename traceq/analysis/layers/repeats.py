@@ -60,20 +60,22 @@ _COST_OF_OTHER = 3
 class KernelSequence(NamedTuple):
     """KernelSequence in the order of launches: equal `numbers` for equal ones, and what they are by their family.
 
-    `is_heavy`: products, convolutions, attention; `is_attention`: what a layer with attention does once.
+    `is_heavy`: products, convolutions, attention; `is_attention`: what a layer with attention does once. `is_possible_product`:
+    products, convolutions, and what no name tells of, but no attention.
     """
 
     numbers: Integers
     is_heavy: Flags
     is_attention: Flags
+    is_possible_product: Flags
 
     def cut_out(self, first: int, last: int) -> KernelSequence:
         """Return the kernels [first, last)."""
-        return KernelSequence(self.numbers[first:last], self.is_heavy[first:last], self.is_attention[first:last])
+        return KernelSequence(*(column[first:last] for column in self))
 
     def reverse_order(self) -> KernelSequence:
         """Return the kernels in reverse."""
-        return KernelSequence(self.numbers[::-1], self.is_heavy[::-1], self.is_attention[::-1])
+        return KernelSequence(*(column[::-1] for column in self))
 
 
 class LayerStretch(NamedTuple):
@@ -130,6 +132,7 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
         stretch = _find_best(part, anchors) if last - first >= LEAST_LAYERS * LEAST_KERNELS else None
         if stretch is None:
             continue
+        stretch = _drop_others(part, stretch)
         left += [(first, first + stretch.starts[0]), (first + stretch.end, last)]
         rounds = [part.cut_out(*ends) for ends in pairwise((*stretch.starts, stretch.end))]
         if anchors or not _is_round(rounds[len(rounds) // 2], known):
@@ -140,26 +143,78 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
     return sorted(_extend_stretches(kernels, sorted([*found, *inside]), frozenset(inside)))
 
 
+def _drop_others(kernels: KernelSequence, stretch: LayerStretch) -> LayerStretch:
+    """Return a stretch without a first or last layer that is one of at least four equal ones with those around the stretch.
+
+    The last layer of an encoder has all that those of its decoder have at one of their ends.
+    """
+    numbers = kernels.numbers
+    starts, end = list(stretch.starts), stretch.end
+    middle = len(starts) // 2
+    usual = numbers[starts[middle - 1] : starts[middle]]
+    if len(starts) > LEAST_LAYERS and (length := _measure_others(numbers, starts[0], starts[1])):
+        between = numbers[starts[0] + length : starts[1]]
+        del starts[0]
+        # what lies behind the other layer is the begin of the first of these: none of them ends where it seemed
+        if shift := _count_agreeing(between[::-1], usual[::-1]):
+            starts = [start - shift for start in starts]
+            end = min(end, starts[-1] + len(usual))
+    size = len(numbers)
+    if len(starts) > LEAST_LAYERS and _measure_others(numbers[::-1], size - end, size - starts[-1]):
+        end = starts.pop()
+    return stretch._replace(starts=tuple(starts), end=end)
+
+
+def _measure_others(numbers: Integers, first: int, last: int) -> int:
+    """Return how many of the kernels [first, last), from the first on, come three times in a row before them; 0 for none."""
+    for length in range(min(last - first, first // (LEAST_LAYERS - 1)), LEAST_KERNELS - 1, -1):
+        before = first - (LEAST_LAYERS - 1) * length
+        if np.array_equal(numbers[before:first], numbers[before + length : first + length]):
+            return length
+    return 0
+
+
 def is_regular(kernels: KernelSequence, stretch: LayerStretch) -> bool:
     """Return whether most kernels that the usual layer has once come as often as there are layers.
 
-    Or, where layers differ, whether attention does and hardly any of them comes twice in a layer. Otherwise layers lack
-    kernels, or some are two.
+    Or, where layers differ, whether attention does and hardly any of them comes twice in a layer, or whether this is so of the
+    layers with each attention. Otherwise layers lack kernels, or some are two.
     """
-    usual = np.bincount(kernels.numbers[stretch.first : stretch.last], minlength=int(kernels.numbers.max()) + 1)
+    size = int(kernels.numbers.max()) + 1
+    layers = np.array(
+        [
+            np.bincount(kernels.numbers[first:last], minlength=size)
+            for first, last in pairwise((*stretch.starts, stretch.end))
+        ]
+    )
+    is_attention = np.zeros(size, np.bool_)
+    is_attention[kernels.numbers[kernels.is_attention]] = True
+    usual = np.bincount(kernels.numbers[stretch.first : stretch.last], minlength=size)
+    if _is_regular_kind(layers, usual, is_attention):
+        return True
+    kinds: dict[bytes, list[int]] = {}
+    for number, layer in enumerate(layers):
+        kinds.setdefault((layer[is_attention] > 0).tobytes(), []).append(number)
+    # few of a kind are odd layers
+    members = [numbers for numbers in kinds.values() if len(numbers) >= _SEVERAL]
+    return (
+        1 < len(members)
+        and sum(map(len, members)) >= _ALIKE * len(layers)
+        and all(_is_regular_kind(layers[numbers], layers[numbers[len(numbers) // 2]], is_attention) for numbers in members)
+    )
+
+
+def _is_regular_kind(layers: Integers, usual: Integers, is_attention: Flags) -> bool:
+    """Return whether layers are regular by how often they and the usual one of them have every kernel; see is_regular."""
     once = np.flatnonzero(usual == 1)
-    layers = [
-        np.bincount(kernels.numbers[first:last], minlength=len(usual))[once]
-        for first, last in pairwise((*stretch.starts, stretch.end))
-    ]
-    counts = np.sum(layers, axis=0)
+    counts = layers[:, once].sum(axis=0)
     if (counts == len(layers)).sum() >= _REGULAR * len(once):
         return len(once) > 0
-    is_attention = np.isin(once, kernels.numbers[kernels.is_attention])
+    of_attention = is_attention[once]
     return bool(
-        is_attention.any()
-        and (counts[is_attention] == len(layers)).all()
-        and (np.max(layers, axis=0) <= 1).mean() >= _ALIKE
+        of_attention.any()
+        and (counts[of_attention] == len(layers)).all()
+        and (layers[:, once].max(axis=0) <= 1).mean() >= _ALIKE
     )
 
 
@@ -375,7 +430,7 @@ def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
     left = _count_agreeing(before[::-1], usual[::-1])
     whole = len(usual) - left
     right = _count_agreeing(numbers[run.places[-1] : run.places[-1] + whole], usual[:whole])
-    starts, end = [place - left for place in run.places], run.places[-1] + right
+    starts, end = _align_starts(numbers, run.places, usual, left), run.places[-1] + right
     if right < whole:
         # the last layer ends otherwise, or is none
         related = _count_related(kernels.cut_out(starts[-1], len(numbers)), kernels.cut_out(run.first, run.last))
@@ -387,6 +442,21 @@ def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
         end = max(end, starts[-1] + related) if related else end
     anchor = tuple(numbers[run.first : run.first + run.window].tolist())
     return LayerStretch(tuple(starts), end, run.first, run.last, anchor)
+
+
+def _align_starts(numbers: Integers, places: Sequence[int], usual: Integers, left: int) -> list[int]:
+    """Return where layers begin: `left` kernels before their anchors at `places`, where they begin as the usual one does.
+
+    One that begins otherwise begins where the layer before it ends, if that ends as usual.
+    """
+    starts = [place - left for place in places]
+    head, tail = usual[len(usual) - left :], usual[: len(usual) - left]
+    for number, (before, place) in enumerate(pairwise(places), 1):
+        if not np.array_equal(numbers[place - left : place], head):
+            end = before + len(tail)
+            if end < place and np.array_equal(numbers[before:end], tail):
+                starts[number] = end
+    return starts
 
 
 def _extend_stretches(

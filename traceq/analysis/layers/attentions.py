@@ -1,0 +1,172 @@
+"""Layers of several kinds that repeat as one: they are cut apart where each of them has its own attention."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from traceq.analysis.layers.repeats import KernelSequence, LayerStretch
+
+# Products from one attention to that of the next layer: out of the first, up, down, into the second.
+_LEAST_BETWEEN = 4
+# Runs of products with other kernels between them there: up to down may be one run, the others are not.
+_LEAST_RUNS = 3
+# Products of a layer behind its attention: out, up, down. With fewer another attention of the same layer follows.
+_LEAST_BEHIND = 3
+# Products at the end of a layer by which the same end is found in a layer with another attention: up, down.
+_LEAST_COMMON = 2
+
+
+UNCLEAR_ATTENTION = "what repeats has attention more than once, and may be one layer or several"
+
+
+class _AttentionSite(NamedTuple):
+    """The kernels [first, last) from the first attention kernel to the last one that belong to one layer for sure."""
+
+    first: int
+    last: int
+
+
+def split_layers(kernels: KernelSequence, stretch: LayerStretch, before: int, after: int) -> LayerStretch | None:
+    """Return a stretch with a layer for every attention of its layers; None where it is unclear whether they have several.
+
+    It may grow at both ends, within [before, after), by layers that are equal to one of it. A layer that has two attentions,
+    as in a decoder behind an encoder, stays whole: between them are no products but those out of the first and into the
+    second.
+    """
+    middle = max(len(stretch.starts) // 2, 1)
+    ends = (*stretch.starts, stretch.end)
+    if len(_find_sites(kernels, ends[middle - 1], ends[middle])) < 2:  # noqa: PLR2004 - several
+        return stretch
+    edges = _find_edges(kernels, stretch)
+    if edges is None or not edges:
+        return None if edges is None else stretch
+    starts = sorted({*stretch.starts, *edges})
+    return _grow_stretch(kernels, stretch._replace(starts=tuple(starts)), before, after)
+
+
+def count_sites(kernels: KernelSequence) -> int:
+    """Return how often there is attention with what may be a product between it and the attention before."""
+    places = np.flatnonzero(kernels.is_attention)
+    products = np.cumsum(kernels.is_possible_product)[places]
+    return int(len(places) > 0) + int((np.diff(products) > 0).sum())
+
+
+def _find_sites(kernels: KernelSequence, first: int, last: int) -> list[_AttentionSite]:
+    """Return the attention between two kernels, apart where a layer can end between one and the next."""
+    is_product = kernels.is_heavy & ~kernels.is_attention
+    is_possible = kernels.is_possible_product
+    sites: list[_AttentionSite] = []
+    for place in (first + np.flatnonzero(kernels.is_attention[first:last])).tolist():
+        if sites:
+            between = is_product[sites[-1].last : place]
+            possible = int(is_possible[sites[-1].last : place].sum())
+            runs = between[:1].sum() + (between[1:] & ~between[:-1]).sum()
+            if possible < _LEAST_BETWEEN or (possible == between.sum() and runs < _LEAST_RUNS):
+                sites[-1] = sites[-1]._replace(last=place + 1)
+                continue
+        sites.append(_AttentionSite(place, place + 1))
+    return sites
+
+
+def _find_edges(kernels: KernelSequence, stretch: LayerStretch) -> list[int] | None:
+    """Return where layers begin between two attentions of a layer of the stretch; None where that is unclear.
+
+    What stands before the first attention of a layer, and what behind the last, tells where others begin and end; those tell
+    of more.
+    """
+    sites = _find_sites(kernels, stretch.starts[0], stretch.end)
+    known = np.array([*stretch.starts, stretch.end])
+    heads, tails = set[tuple[int, ...]](), set[tuple[int, ...]]()
+    products = frozenset(kernels.numbers[kernels.is_heavy & ~kernels.is_attention].tolist())
+    possible = frozenset(kernels.numbers[kernels.is_possible_product].tolist())
+    unknown: list[tuple[int, int]] = []
+    edges: list[int] = []
+    for one, other in pairwise(sites):
+        inside = known[(known >= one.last) & (known <= other.first)].tolist()
+        if inside:
+            tails.add(_numbers_of(kernels, one.last, inside[0]))
+            heads.add(_numbers_of(kernels, inside[-1], other.first))
+        else:
+            unknown.append((one.last, other.first))
+    while unknown:
+        left = []
+        for first, last in unknown:
+            found = {first + edge for edge in _fitting_edges(_numbers_of(kernels, first, last), heads, tails, possible)}
+            if len(found) > 1:
+                return None
+            if not found:
+                left.append((first, last))
+                continue
+            (edge,) = found
+            tail = _numbers_of(kernels, first, edge)
+            if sum(number in possible for number in tail) >= _LEAST_BEHIND:
+                if sum(number in products for number in tail) < _LEAST_BEHIND and not _is_tail(tail, tails):
+                    return None
+                edges.append(edge)
+                tails.add(tail)
+                heads.add(_numbers_of(kernels, edge, last))
+        if len(left) == len(unknown):
+            return None
+        unknown = left
+    return edges
+
+
+def _is_tail(tail: tuple[int, ...], known: set[tuple[int, ...]]) -> bool:
+    """Return whether kernels behind an attention, of which the products are unknown, end a layer as those in `known` do.
+
+    Those between two attentions of one layer are fewer, or the begin of what is behind the second one.
+    """
+    return all(2 * len(tail) >= len(other) and (tail == other or other[: len(tail)] != tail) for other in known)
+
+
+def _fitting_edges(
+    part: tuple[int, ...], heads: set[tuple[int, ...]], tails: set[tuple[int, ...]], products: frozenset[int]
+) -> Iterator[int]:
+    """Yield after how many kernels of a part between two attentions a known head or tail says that a layer ends.
+
+    Without any that fits, an end of a tail with two products tells, where it comes once.
+    """
+    is_known = False
+    for head in heads:
+        if not products.isdisjoint(head) and part[-len(head) :] == head:
+            is_known = True
+            yield len(part) - len(head)
+    for tail in tails:
+        if not products.isdisjoint(tail) and part[: len(tail)] == tail:
+            is_known = True
+            yield len(tail)
+    for tail in () if is_known else tails:
+        yield from _fitting_ends(part, tail, products)
+
+
+def _fitting_ends(part: tuple[int, ...], tail: tuple[int, ...], products: frozenset[int]) -> Iterator[int]:
+    """Yield where the shortest end of a tail that has two products with another kernel between them ends in the part, if once."""
+    for size in range(1, len(tail) + 1):
+        end = tail[-size:]
+        if end[0] in products and sum(number in products for number in end) >= _LEAST_COMMON and not products.issuperset(end):
+            places = [place for place in range(len(part) - size + 1) if part[place : place + size] == end]
+            if len(places) == 1:
+                yield places[0] + size
+            return
+
+
+def _numbers_of(kernels: KernelSequence, first: int, last: int) -> tuple[int, ...]:
+    return tuple(kernels.numbers[first:last].tolist())
+
+
+def _grow_stretch(kernels: KernelSequence, stretch: LayerStretch, before: int, after: int) -> LayerStretch:
+    """Return a stretch with all layers in front and behind that are equal to one of it."""
+    kinds = {_numbers_of(kernels, *ends) for ends in pairwise((*stretch.starts, stretch.end))}
+    starts, end = list(stretch.starts), stretch.end
+    while sizes := [len(kind) for kind in kinds if _numbers_of(kernels, max(starts[0] - len(kind), before), starts[0]) == kind]:
+        starts.insert(0, starts[0] - max(sizes))
+    while sizes := [len(kind) for kind in kinds if _numbers_of(kernels, end, min(end + len(kind), after)) == kind]:
+        starts.append(end)
+        end += max(sizes)
+    return stretch._replace(starts=tuple(starts), end=end)
