@@ -18,6 +18,8 @@ _LEAST_BETWEEN = 4
 _LEAST_RUNS = 3
 # Products of a layer behind its attention: out, up, down. With fewer another attention of the same layer follows.
 _LEAST_BEHIND = 3
+# Layers of which each is only a part of one.
+_SEVERAL = 3
 # Products at the end of a layer by which the same end is found in a layer with another attention: up, down.
 _LEAST_COMMON = 2
 
@@ -32,22 +34,43 @@ class _AttentionSite(NamedTuple):
     last: int
 
 
-def split_layers(kernels: KernelSequence, stretch: LayerStretch, before: int, after: int) -> LayerStretch | None:
+def split_layers(
+    kernels: KernelSequence, stretch: LayerStretch, before: int, after: int, *, is_backward: bool
+) -> LayerStretch | None:
     """Return a stretch with a layer for every attention of its layers; None where it is unclear whether they have several.
 
     It may grow at both ends, within [before, after), by layers that are equal to one of it. A layer that has two attentions,
-    as in a decoder behind an encoder, stays whole: between them are no products but those out of the first and into the
-    second.
+    as in a decoder behind an encoder, stays whole, or is made whole: between them are no products but those out of the first
+    and into the second. A backward pass is looked at from its end.
     """
-    middle = max(len(stretch.starts) // 2, 1)
+    size = len(kernels.numbers)
     ends = (*stretch.starts, stretch.end)
-    if len(_find_sites(kernels, ends[middle - 1], ends[middle])) < 2:  # noqa: PLR2004 - several
-        return stretch
-    edges = _find_edges(kernels, stretch)
-    if edges is None or not edges:
-        return None if edges is None else stretch
-    starts = sorted({*stretch.starts, *edges})
-    return _grow_stretch(kernels, stretch._replace(starts=tuple(starts)), before, after)
+    if is_backward:
+        kernels, ends = kernels.reverse_order(), tuple(size - end for end in reversed(ends))
+    whole = _join_parts(kernels, ends)
+    edges = _find_edges(kernels, whole) if whole == ends else []
+    if edges is None:
+        return None
+    ends = tuple(sorted({*whole, *edges}))
+    if is_backward:
+        kernels, ends = kernels.reverse_order(), tuple(size - end for end in reversed(ends))
+    found = stretch._replace(starts=ends[:-1], end=ends[-1])
+    return _grow_stretch(kernels, found, before, after) if edges else found
+
+
+def _join_parts(kernels: KernelSequence, ends: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the ends of layers without those between layers of which many have no products behind their attention but one.
+
+    Only if there are others that have: these are the second parts of layers with two attentions.
+    """
+    behind = []
+    for first, last in pairwise(ends):
+        attention = np.flatnonzero(kernels.is_attention[first:last])
+        behind.append(int(kernels.is_possible_product[first + attention[-1] : last].sum()) if len(attention) else -1)
+    parts = [number for number, products in enumerate(behind) if 0 <= products < _LEAST_BEHIND]
+    if len(parts) < _SEVERAL or max(behind) < _LEAST_BEHIND:
+        return ends
+    return tuple(end for number, end in enumerate(ends) if number - 1 not in parts or number == len(behind))
 
 
 def count_sites(kernels: KernelSequence) -> int:
@@ -61,6 +84,13 @@ def _find_sites(kernels: KernelSequence, first: int, last: int) -> list[_Attenti
     """Return the attention between two kernels, apart where a layer can end between one and the next."""
     is_product = kernels.is_heavy & ~kernels.is_attention
     is_possible = kernels.is_possible_product
+    if not (kernels.is_heavy & kernels.is_attention)[first:last].any():
+        # a softmax between two products is attention with both of them
+        products = np.flatnonzero(is_product)
+        behind = np.searchsorted(products, first + np.flatnonzero(kernels.is_attention[first:last]))
+        own = products[np.unique(np.clip(np.concatenate((behind - 1, behind)), 0, max(len(products) - 1, 0)))]
+        is_product, is_possible = is_product.copy(), is_possible.copy()
+        is_product[own] = is_possible[own] = False
     sites: list[_AttentionSite] = []
     for place in (first + np.flatnonzero(kernels.is_attention[first:last])).tolist():
         if sites:
@@ -74,14 +104,30 @@ def _find_sites(kernels: KernelSequence, first: int, last: int) -> list[_Attenti
     return sites
 
 
-def _find_edges(kernels: KernelSequence, stretch: LayerStretch) -> list[int] | None:
-    """Return where layers begin between two attentions of a layer of the stretch; None where that is unclear.
+def _has_only_attention(kernels: KernelSequence, first: int, last: int) -> bool:
+    """Return whether a layer runs the same attention more than once, with fewer products between than two layers have.
+
+    Then it may be several layers whose other products run beside their attention, in the same kernels.
+    """
+    places = first + np.flatnonzero(kernels.is_attention[first:last])
+    products = np.cumsum(kernels.is_possible_product[first:last])[places - first]
+    gaps = np.diff(products)
+    around = kernels.is_possible_product[first:last].sum() - gaps.sum()
+    is_again = len(np.unique(kernels.numbers[places])) == 1 and (gaps > 0).any()
+    return bool(is_again and max(gaps.max(), around) < _LEAST_BETWEEN)
+
+
+def _find_edges(kernels: KernelSequence, ends: tuple[int, ...]) -> list[int] | None:
+    """Return where layers begin between two attentions of a layer, of those that lie between `ends`; None where that is unclear.
 
     What stands before the first attention of a layer, and what behind the last, tells where others begin and end; those tell
     of more.
     """
-    sites = _find_sites(kernels, stretch.starts[0], stretch.end)
-    known = np.array([*stretch.starts, stretch.end])
+    middle = max((len(ends) - 1) // 2, 1)
+    if len(_find_sites(kernels, ends[middle - 1], ends[middle])) < 2:  # noqa: PLR2004 - several
+        return None if _has_only_attention(kernels, ends[middle - 1], ends[middle]) else []
+    sites = _find_sites(kernels, ends[0], ends[-1])
+    known = np.array(ends)
     heads, tails = set[tuple[int, ...]](), set[tuple[int, ...]]()
     products = frozenset(kernels.numbers[kernels.is_heavy & ~kernels.is_attention].tolist())
     possible = frozenset(kernels.numbers[kernels.is_possible_product].tolist())

@@ -88,8 +88,7 @@ def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         found = _find_layers(connection, device, dur, modules.get(device, []), paths, has_steps=has_steps)
         if isinstance(found, DeviceLayers):
             _insert_rows(connection, trace_id, device, found)
-            if found.caution:
-                notes.add(("layers_of_passes", found.caution))
+            notes.update(("layers_in_part", caution) for caution in found.cautions)
         elif found:
             notes.add(("layers_unknown", f"no layers of the model: {found}"))
     for note in sorted(notes):

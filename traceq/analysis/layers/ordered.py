@@ -25,7 +25,7 @@ from traceq.analysis.layers.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 # Sequences of kernels that are searched for anything that repeats.
 _LEAST_SEARCHES = 2
@@ -129,9 +129,23 @@ class _Kind:
         return max(received.values(), default=0) > 1
 
     @property
-    def left_out(self) -> float:
-        """The part of the time of the stretches that those with another number of layers have."""
-        return 1 - self.total_dur / sum(member.dur for member in self.members)
+    def repeated_share(self) -> float:
+        """The part of the time of the stretches in those that may be several passes, or of which this one may be several.
+
+        They have more layers, or as many as go into it without rest.
+        """
+        counts = {count for member in self.members if (count := len(member.layers)) != self.layer_count}
+        return self._share_of({count for count in counts if count > self.layer_count or self.layer_count % count == 0})
+
+    @property
+    def partial_share(self) -> float:
+        """The part of the time of the stretches in those that have fewer layers."""
+        return self._share_of({count for member in self.members if (count := len(member.layers)) < self.layer_count})
+
+    def _share_of(self, counts: Collection[int]) -> float:
+        """Return the part of the time of the stretches in those with so many layers."""
+        durs = [(len(member.layers) in counts, member.dur) for member in self.members]
+        return sum(dur for is_counted, dur in durs if is_counted) / (sum(dur for _, dur in durs) or 1)
 
     @property
     def total_dur(self) -> float:
@@ -148,7 +162,7 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
     found = [_find_in_step(step, kernels, search) for step, kernels in steps]
     total = sum(part.forward_dur + part.backward_dur for step in found for part in _parts_of(step))
     kinds = _kinds_of(found)
-    if sum(kind.total_dur for kind in kinds) < _WORTH_A_NOTE * total or not total:
+    if sum(member.dur for kind in kinds for member in kind.members) < _WORTH_A_NOTE * total or not total:
         return None
     regular = [kind for kind in kinds if kind.is_regular]
     kept = _choose_lists(regular)
@@ -172,14 +186,21 @@ def _find_doubt(kept: Sequence[_Kind]) -> str | None:
     for kind in kept:
         if kind.forward is None and kind.doubt:
             return kind.doubt
-        if kind.left_out > _MOST_LEFT_OUT:
-            return (
-                "what repeats may be layers or passes over them, as it repeats"
-                f" {kind.layer_count} times and, in {kind.left_out:.0%} of the time, more or less often"
-            )
+        if kind.repeated_share > _MOST_LEFT_OUT:
+            counts = sorted({len(member.layers) for member in kind.members})
+            return "what repeats may be layers or passes over them, as it repeats " + " or ".join(map(str, counts)) + " times"
         if not any(member.has_ends for member in kind.members) and kind.forward is None:
             return "what repeats may be layers or passes over them, as nothing lies before or behind them"
     return None
+
+
+def _cautions_of(kept: Sequence[_Kind], lists: Sequence[_Kind]) -> Iterator[str]:
+    """Yield what the rows of the lists do not tell, or leave out."""
+    if any(kind.is_chunked for kind in lists):
+        yield OF_PASSES
+    partial = max(kind.partial_share for kind in kept)
+    if partial > _MOST_LEFT_OUT:
+        yield f"layers leave out {partial:.0%} of the time of what repeats like them, in passes that have fewer of them"
 
 
 class _Search:
@@ -222,12 +243,18 @@ def _refine_stretches(
     before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
         after = later.starts[0] if later else len(kernels.number)
-        whole = split_layers(sequence, stretch, before, after)
+        whole = split_layers(
+            sequence, stretch, before, after, is_backward=_is_backward(kernels, stretch.starts[0], stretch.end)
+        )
         parts = cut_passes(sequence, kernels.is_border, kernels.is_end, whole or stretch)
         doubt = AMBIGUOUS if parts is None else UNCLEAR_ATTENTION if whole is None else None
         usual = sequence.cut_out(stretch.first, stretch.last)
         # of what repeats, of which layers of several kinds are parts
         regular = is_regular(sequence, stretch)
+        if whole and len(whole.starts) > len(stretch.starts):
+            # the last ones may be fewer
+            complete = stretch._replace(starts=stretch.starts[:-1], end=stretch.starts[-1])
+            regular = regular or is_regular(sequence, complete)
         for part in parts or [whole or stretch]:
             yield _KnownStretch(
                 part,
@@ -239,6 +266,13 @@ def _refine_stretches(
                 and not kernels.is_end[before : part.starts[0]].any(),
             )
             before = part.end
+
+
+def _is_backward(kernels: StepKernels, first: int, last: int) -> bool:
+    """Return whether most of the kernels [first, last) are launched by a backward pass, or some are named after one."""
+    return bool(
+        2 * kernels.is_backward[first:last].sum() > last - first or kernels.is_named_backward[first:last].any()
+    )
 
 
 def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundStep:
@@ -398,7 +432,7 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
             for number, kind in enumerate(lists)
         ),
         sums,
-        OF_PASSES if any(kind.is_chunked for kind in lists) else None,
+        tuple(_cautions_of(kept, lists)),
     )
 
 

@@ -36,7 +36,7 @@ def cut_passes(
         gap = previous + int(ordinary[-1]) + 1 if len(ordinary) else start
         if is_border[gap : start + 1].any() or is_end[gap:start].any():
             cuts.append((gap, start))
-    if len(cuts) == len(stretch.starts) - 1:
+    if cuts and len(cuts) == len(stretch.starts) - 1:
         inside = int(is_border[stretch.starts[0] + 1 : stretch.end].sum()) - len(cuts)
         return [stretch] if 2 * inside >= len(stretch.starts) else None
     firsts = [stretch.starts[0], *(start for _, start in cuts)]

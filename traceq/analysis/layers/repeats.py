@@ -146,13 +146,14 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
 def _drop_others(kernels: KernelSequence, stretch: LayerStretch) -> LayerStretch:
     """Return a stretch without a first or last layer that is one of at least four equal ones with those around the stretch.
 
-    The last layer of an encoder has all that those of its decoder have at one of their ends.
+    The last layer of an encoder, with the input of its decoder and the begin of the first layer of that, has all that layers of
+    the decoder have.
     """
     numbers = kernels.numbers
     starts, end = list(stretch.starts), stretch.end
     middle = len(starts) // 2
     usual = numbers[starts[middle - 1] : starts[middle]]
-    if len(starts) > LEAST_LAYERS and (length := _measure_others(numbers, starts[0], starts[1])):
+    if len(starts) > LEAST_LAYERS and (length := _measure_others(numbers, starts[0], starts[1], usual)):
         between = numbers[starts[0] + length : starts[1]]
         del starts[0]
         # what lies behind the other layer is the begin of the first of these: none of them ends where it seemed
@@ -160,17 +161,30 @@ def _drop_others(kernels: KernelSequence, stretch: LayerStretch) -> LayerStretch
             starts = [start - shift for start in starts]
             end = min(end, starts[-1] + len(usual))
     size = len(numbers)
-    if len(starts) > LEAST_LAYERS and _measure_others(numbers[::-1], size - end, size - starts[-1]):
+    if len(starts) > LEAST_LAYERS and _measure_others(numbers[::-1], size - end, size - starts[-1], usual[::-1]):
         end = starts.pop()
+        end = min(end, starts[-1] + len(usual))
     return stretch._replace(starts=tuple(starts), end=end)
 
 
-def _measure_others(numbers: Integers, first: int, last: int) -> int:
-    """Return how many of the kernels [first, last), from the first on, come three times in a row before them; 0 for none."""
-    for length in range(min(last - first, first // (LEAST_LAYERS - 1)), LEAST_KERNELS - 1, -1):
-        before = first - (LEAST_LAYERS - 1) * length
-        if np.array_equal(numbers[before:first], numbers[before + length : first + length]):
+def _measure_others(numbers: Integers, first: int, last: int, usual: Integers) -> int:
+    """Return how many of the kernels [first, last) go on as three equal layers in front of them do; 0 without any such layers.
+
+    They are all, or at least half of a layer: if less than a whole one, a kernel that no usual layer has follows.
+    """
+    if np.array_equal(numbers[first:last], usual):
+        return 0
+    for size in range(LEAST_KERNELS, min(first // (LEAST_LAYERS - 1), 2 * (last - first)) + 1):
+        before = first - (LEAST_LAYERS - 1) * size
+        if numbers[before] != numbers[before + size] or not np.array_equal(
+            numbers[before : first - size], numbers[before + size : first]
+        ):
+            continue
+        others = np.flatnonzero(numbers[first:last] != numbers[first - size : last - size])
+        length = min(int(others[0]) if len(others) else last - first, size)
+        if length in (size, last - first):
             return length
+        return length if 2 * length >= size and numbers[first + length] not in usual else 0
     return 0
 
 

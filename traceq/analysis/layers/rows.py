@@ -75,11 +75,11 @@ class LayerList(NamedTuple):
 
 
 class DeviceLayers(NamedTuple):
-    """The layers of a device: its lists, and the sums by row. `caution` says what the counts may not tell; None for nothing."""
+    """The layers of a device: its lists, and the sums by row. `cautions` say what these do not tell, or leave out."""
 
     lists: tuple[LayerList, ...]
     sums: dict[LayerKey, LayerSum]
-    caution: str | None = None
+    cautions: tuple[str, ...] = ()
 
 
 def sum_rows(
