@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from traceq.analysis.layers.repeats import KernelSequence, LayerStretch
 
 # Products from one attention to that of the next layer: out of the first, up, down, into the second.
@@ -34,6 +36,13 @@ class _AttentionSite(NamedTuple):
     last: int
 
 
+class _Products(NamedTuple):
+    """Which kernels are products outside of attention, and which are or may be."""
+
+    known: npt.NDArray[np.bool_]
+    possible: npt.NDArray[np.bool_]
+
+
 def split_layers(
     kernels: KernelSequence, stretch: LayerStretch, before: int, after: int, *, is_backward: bool
 ) -> LayerStretch | None:
@@ -47,8 +56,9 @@ def split_layers(
     ends = (*stretch.starts, stretch.end)
     if is_backward:
         kernels, ends = kernels.reverse_order(), tuple(size - end for end in reversed(ends))
-    whole = _join_parts(kernels, ends)
-    edges = _find_edges(kernels, whole) if whole == ends else []
+    products = _find_products(kernels, ends[0], ends[-1])
+    whole = _join_parts(kernels, products, ends)
+    edges = _find_edges(kernels, products, ends) if whole == ends else []
     if edges is None:
         return None
     ends = tuple(sorted({*whole, *edges}))
@@ -58,7 +68,19 @@ def split_layers(
     return _grow_stretch(kernels, found, before, after) if edges else found
 
 
-def _join_parts(kernels: KernelSequence, ends: tuple[int, ...]) -> tuple[int, ...]:
+def _find_products(kernels: KernelSequence, first: int, last: int) -> _Products:
+    """Return the products outside of attention. A softmax between two products is attention with both, if there is no other."""
+    known = kernels.is_heavy & ~kernels.is_attention
+    possible = kernels.is_possible_product.copy()
+    if not (kernels.is_heavy & kernels.is_attention)[first:last].any() and known.any():
+        places = np.flatnonzero(known)
+        behind = np.searchsorted(places, np.flatnonzero(kernels.is_attention))
+        own = places[np.unique(np.clip(np.concatenate((behind - 1, behind)), 0, len(places) - 1))]
+        known[own] = possible[own] = False
+    return _Products(known, possible)
+
+
+def _join_parts(kernels: KernelSequence, products: _Products, ends: tuple[int, ...]) -> tuple[int, ...]:
     """Return the ends of layers without those between layers of which many have no products behind their attention but one.
 
     Only if there are others that have: these are the second parts of layers with two attentions.
@@ -66,8 +88,8 @@ def _join_parts(kernels: KernelSequence, ends: tuple[int, ...]) -> tuple[int, ..
     behind = []
     for first, last in pairwise(ends):
         attention = np.flatnonzero(kernels.is_attention[first:last])
-        behind.append(int(kernels.is_possible_product[first + attention[-1] : last].sum()) if len(attention) else -1)
-    parts = [number for number, products in enumerate(behind) if 0 <= products < _LEAST_BEHIND]
+        behind.append(int(products.possible[first + attention[-1] : last].sum()) if len(attention) else -1)
+    parts = [number for number, count in enumerate(behind) if 0 <= count < _LEAST_BEHIND]
     if len(parts) < _SEVERAL or max(behind) < _LEAST_BEHIND:
         return ends
     return tuple(end for number, end in enumerate(ends) if number - 1 not in parts or number == len(behind))
@@ -80,22 +102,13 @@ def count_sites(kernels: KernelSequence) -> int:
     return int(len(places) > 0) + int((np.diff(products) > 0).sum())
 
 
-def _find_sites(kernels: KernelSequence, first: int, last: int) -> list[_AttentionSite]:
+def _find_sites(kernels: KernelSequence, products: _Products, first: int, last: int) -> list[_AttentionSite]:
     """Return the attention between two kernels, apart where a layer can end between one and the next."""
-    is_product = kernels.is_heavy & ~kernels.is_attention
-    is_possible = kernels.is_possible_product
-    if not (kernels.is_heavy & kernels.is_attention)[first:last].any():
-        # a softmax between two products is attention with both of them
-        products = np.flatnonzero(is_product)
-        behind = np.searchsorted(products, first + np.flatnonzero(kernels.is_attention[first:last]))
-        own = products[np.unique(np.clip(np.concatenate((behind - 1, behind)), 0, max(len(products) - 1, 0)))]
-        is_product, is_possible = is_product.copy(), is_possible.copy()
-        is_product[own] = is_possible[own] = False
     sites: list[_AttentionSite] = []
     for place in (first + np.flatnonzero(kernels.is_attention[first:last])).tolist():
         if sites:
-            between = is_product[sites[-1].last : place]
-            possible = int(is_possible[sites[-1].last : place].sum())
+            between = products.known[sites[-1].last : place]
+            possible = int(products.possible[sites[-1].last : place].sum())
             runs = between[:1].sum() + (between[1:] & ~between[:-1]).sum()
             if possible < _LEAST_BETWEEN or (possible == between.sum() and runs < _LEAST_RUNS):
                 sites[-1] = sites[-1]._replace(last=place + 1)
@@ -117,20 +130,19 @@ def _has_only_attention(kernels: KernelSequence, first: int, last: int) -> bool:
     return bool(is_again and max(gaps.max(), around) < _LEAST_BETWEEN)
 
 
-def _find_edges(kernels: KernelSequence, ends: tuple[int, ...]) -> list[int] | None:
+def _find_edges(kernels: KernelSequence, products: _Products, ends: tuple[int, ...]) -> list[int] | None:
     """Return where layers begin between two attentions of a layer, of those that lie between `ends`; None where that is unclear.
 
     What stands before the first attention of a layer, and what behind the last, tells where others begin and end; those tell
     of more.
     """
     middle = max((len(ends) - 1) // 2, 1)
-    if len(_find_sites(kernels, ends[middle - 1], ends[middle])) < 2:  # noqa: PLR2004 - several
+    if len(_find_sites(kernels, products, ends[middle - 1], ends[middle])) < 2:  # noqa: PLR2004 - several
         return None if _has_only_attention(kernels, ends[middle - 1], ends[middle]) else []
-    sites = _find_sites(kernels, ends[0], ends[-1])
+    sites = _find_sites(kernels, products, ends[0], ends[-1])
     known = np.array(ends)
     heads, tails = set[tuple[int, ...]](), set[tuple[int, ...]]()
-    products = frozenset(kernels.numbers[kernels.is_heavy & ~kernels.is_attention].tolist())
-    possible = frozenset(kernels.numbers[kernels.is_possible_product].tolist())
+    possible = frozenset(kernels.numbers[products.possible].tolist())
     unknown: list[tuple[int, int]] = []
     edges: list[int] = []
     for one, other in pairwise(sites):
@@ -151,8 +163,8 @@ def _find_edges(kernels: KernelSequence, ends: tuple[int, ...]) -> list[int] | N
                 continue
             (edge,) = found
             tail = _numbers_of(kernels, first, edge)
-            if sum(number in possible for number in tail) >= _LEAST_BEHIND:
-                if sum(number in products for number in tail) < _LEAST_BEHIND and not _is_tail(tail, tails):
+            if products.possible[first : first + len(tail)].sum() >= _LEAST_BEHIND:
+                if products.known[first : first + len(tail)].sum() < _LEAST_BEHIND and not _is_tail(tail, tails):
                     return None
                 edges.append(edge)
                 tails.add(tail)

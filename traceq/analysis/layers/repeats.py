@@ -140,7 +140,8 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
             continue
         for start, piece in zip(stretch.starts, rounds, strict=True):
             inside += [inner.move_by(first + start) for inner in _find_inside(piece, known)]
-    return sorted(_extend_stretches(kernels, sorted([*found, *inside]), frozenset(inside)))
+    joined = sorted([*_join_leading(kernels, sorted(found)), *inside])
+    return sorted(_extend_stretches(kernels, joined, frozenset(inside)))
 
 
 def _drop_others(kernels: KernelSequence, stretch: LayerStretch) -> LayerStretch:
@@ -499,6 +500,22 @@ def _extend_stretches(
             end += last
         yield stretch._replace(starts=tuple(starts), end=end)
         before = end
+
+
+def _join_leading(kernels: KernelSequence, stretches: Sequence[LayerStretch]) -> Iterator[LayerStretch]:
+    """Yield the stretches, with one that directly follows another as one if they are equal up to their attention."""
+    waiting: LayerStretch | None = None
+    for stretch in stretches:
+        joined = stretch
+        if waiting and waiting.end == stretch.starts[0]:
+            if _find_leading(kernels, waiting.starts[0], stretch.starts) == [*waiting.starts]:
+                joined = stretch._replace(starts=(*waiting.starts, *stretch.starts))
+                waiting = None
+        if waiting:
+            yield waiting
+        waiting = joined
+    if waiting:
+        yield waiting
 
 
 def _find_leading(kernels: KernelSequence, before: int, starts: Sequence[int]) -> list[int]:
