@@ -162,7 +162,7 @@ def test_layers_that_each_lie_between_sends_may_be_passes():
 
 def test_exchanges_inside_of_layers_part_no_passes():
     """Tokens go to experts and come back."""
-    assert layers_of(whole(*8 * ["nQAPntr>XgY>m"])) == [7 * [11] + [12]]
+    assert layers_of(whole(*8 * ["nQAPntr>XgY>m"])) == [8 * [11]]
 
 
 def test_without_sends_and_ends_layers_may_be_passes():
@@ -173,7 +173,7 @@ def test_without_sends_and_ends_layers_may_be_passes():
 def test_other_numbers_of_layers_may_be_passes():
     forward, backward = 8 * DENSE, 8 * back(DENSE)
     text = 3 * forward + 5 * (forward + backward) + 3 * backward + "uu"
-    assert layers_of(text) == "what repeats may be layers or passes over them, as it repeats 8 or 24 or 32 times"
+    assert layers_of(text) == "what repeats may be layers or passes over them, as it repeats 8 or 24 times"
 
 
 def test_a_step_that_begins_inside_of_a_pass_says_what_it_leaves_out():
@@ -182,7 +182,7 @@ def test_a_step_that_begins_inside_of_a_pass_says_what_it_leaves_out():
     assert isinstance(found, DeviceLayers)
     assert [len(row.names) for row in found.lists] == [12]
     assert found.cautions == (
-        "layers leave out 29% of the time of what repeats like them, in passes that have fewer of them",
+        "layers leave out 29% of the time of what repeats like them, in passes with more or fewer of them",
     )
 
 
@@ -195,4 +195,4 @@ def test_a_step_that_begins_inside_of_a_pass_says_what_it_leaves_out():
 def test_kinds_in_any_order_give_the_number_of_layers_or_none(kinds, times, begin):
     layers = [*(len(begin) // len(DENSE) * [DENSE]), *times * kinds]
     found = layers_of(whole(*layers))
-    assert found is None or isinstance(found, str) or [*found[0][:-1]] == sizes(*layers[:-1])
+    assert found is None or isinstance(found, str) or [len(row) for row in found] == [len(layers)]

@@ -38,6 +38,8 @@ _WORTH_A_NOTE = 0.5
 _SAME_LIST = 0.75
 # Of the time of a list: the most in stretches with another number of layers than the others, which lie outside of its layers.
 _MOST_LEFT_OUT = 0.1
+# The same that is worth a word.
+_WORTH_SAYING = 0.01
 # Lists whose numbers of layers differ by so few may be one.
 _FEW = 2
 
@@ -134,18 +136,18 @@ class _Kind:
 
         They have more layers, or as many as go into it without rest.
         """
-        counts = {count for member in self.members if (count := len(member.layers)) != self.layer_count}
-        return self._share_of({count for count in counts if count > self.layer_count or self.layer_count % count == 0})
+        of_passes = [
+            member.dur
+            for member in self.members
+            if (count := len(member.layers)) != self.layer_count
+            and (count > self.layer_count or self.layer_count % count == 0)
+        ]
+        return sum(of_passes) / self.all_dur if self.all_dur else 0
 
     @property
-    def partial_share(self) -> float:
-        """The part of the time of the stretches in those that have fewer layers."""
-        return self._share_of({count for member in self.members if (count := len(member.layers)) < self.layer_count})
-
-    def _share_of(self, counts: Collection[int]) -> float:
-        """Return the part of the time of the stretches in those with so many layers."""
-        durs = [(len(member.layers) in counts, member.dur) for member in self.members]
-        return sum(dur for is_counted, dur in durs if is_counted) / (sum(dur for _, dur in durs) or 1)
+    def all_dur(self) -> float:
+        """The time of the kernels of all stretches, ns."""
+        return sum(member.dur for member in self.members)
 
     @property
     def total_dur(self) -> float:
@@ -162,7 +164,7 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
     found = [_find_in_step(step, kernels, search) for step, kernels in steps]
     total = sum(part.forward_dur + part.backward_dur for step in found for part in _parts_of(step))
     kinds = _kinds_of(found)
-    if sum(member.dur for kind in kinds for member in kind.members) < _WORTH_A_NOTE * total or not total:
+    if sum(kind.all_dur for kind in kinds) < _WORTH_A_NOTE * total or not total:
         return None
     regular = [kind for kind in kinds if kind.is_regular]
     kept = _choose_lists(regular)
@@ -198,9 +200,9 @@ def _cautions_of(kept: Sequence[_Kind], lists: Sequence[_Kind]) -> Iterator[str]
     """Yield what the rows of the lists do not tell, or leave out."""
     if any(kind.is_chunked for kind in lists):
         yield OF_PASSES
-    partial = max(kind.partial_share for kind in kept)
-    if partial > _MOST_LEFT_OUT:
-        yield f"layers leave out {partial:.0%} of the time of what repeats like them, in passes that have fewer of them"
+    left_out = max(1 - kind.total_dur / kind.all_dur if kind.all_dur else 0 for kind in kept)
+    if left_out > _WORTH_SAYING:
+        yield f"layers leave out {left_out:.0%} of the time of what repeats like them, in passes with more or fewer of them"
 
 
 class _Search:

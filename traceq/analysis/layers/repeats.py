@@ -441,11 +441,17 @@ def _count_leading(grades: npt.NDArray[np.int8]) -> int:
 def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
     """Return the layers of a run from their first kernels on: they repeat before the first anchor and behind the last, too."""
     numbers, usual = kernels.numbers, kernels.numbers[run.first : run.last]
-    before = numbers[max(run.places[0] - len(usual), 0) : run.places[0]]
-    left = _count_agreeing(before[::-1], usual[::-1])
+    places = [*run.places]
+    left = _count_agreeing(numbers[max(places[0] - len(usual), 0) : places[0]][::-1], usual[::-1])
+    # the layers before and behind odd ones
+    while left == len(usual):
+        places.insert(0, places[0] - len(usual))
+        left = _count_agreeing(numbers[max(places[0] - len(usual), 0) : places[0]][::-1], usual[::-1])
+    while len(places) > 1 and np.array_equal(numbers[places[-1] : places[-1] + len(usual)], usual):
+        places.append(places[-1] + len(usual))
     whole = len(usual) - left
-    right = _count_agreeing(numbers[run.places[-1] : run.places[-1] + whole], usual[:whole])
-    starts, end = _align_starts(numbers, run.places, usual, left), run.places[-1] + right
+    right = _count_agreeing(numbers[places[-1] : places[-1] + whole], usual[:whole])
+    starts, end = _align_starts(numbers, places, usual, left), places[-1] + right
     if right < whole:
         # the last layer ends otherwise, or is none
         related = _count_related(kernels.cut_out(starts[-1], len(numbers)), kernels.cut_out(run.first, run.last))
@@ -480,13 +486,14 @@ def _extend_stretches(
     """Yield the stretches, in their order, with layers in front that have the same attention and go on otherwise.
 
     Without any such layers, there is a layer more at an end if there is one that is only related to the others. Stretches in
-    `complete` stay as they are: they have been extended inside of their round.
+    `complete` have been extended inside of their round: they get only layers more that are equal to the usual one.
     """
     before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
         if stretch in complete:
-            yield stretch
-            before = stretch.end
+            grown = _add_equal(kernels, stretch, before, later.starts[0] if later else len(kernels.numbers))
+            yield grown
+            before = grown.end
             continue
         usual = kernels.cut_out(stretch.first, stretch.last)
         starts, end = list(stretch.starts), stretch.end
@@ -500,6 +507,22 @@ def _extend_stretches(
             end += last
         yield stretch._replace(starts=tuple(starts), end=end)
         before = end
+
+
+def _add_equal(kernels: KernelSequence, stretch: LayerStretch, before: int, after: int) -> LayerStretch:
+    """Return a stretch with the layers around it, within [before, after), that are equal to the one in its middle."""
+    numbers, starts, end = kernels.numbers, [*stretch.starts], stretch.end
+    middle = len(starts) // 2
+    usual = numbers[starts[middle - 1] : starts[middle]]
+    size = len(usual)
+    if starts[-1] + size <= after and np.array_equal(numbers[starts[-1] : starts[-1] + size], usual):
+        end = max(end, starts[-1] + size)
+    while starts[0] - size >= before and np.array_equal(numbers[starts[0] - size : starts[0]], usual):
+        starts.insert(0, starts[0] - size)
+    while end + size <= after and np.array_equal(numbers[end : end + size], usual):
+        starts.append(end)
+        end += size
+    return stretch._replace(starts=tuple(starts), end=end)
 
 
 def _join_leading(kernels: KernelSequence, stretches: Sequence[LayerStretch]) -> Iterator[LayerStretch]:
