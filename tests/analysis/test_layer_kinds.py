@@ -126,8 +126,7 @@ def test_the_same_attention_twice_without_a_dense_part_is_unclear():
     assert layers_of(whole(*12 * ["nWAYrZAX"])) == f"{UNCLEAR_ATTENTION}"
 
 
-LAYERS = 8
-FORWARD, BACKWARD = LAYERS * DENSE + ">", LAYERS * back(DENSE) + ">"
+PASSES = "what repeats may be layers or passes over them"
 
 
 @settings(deadline=None, max_examples=40)
@@ -167,13 +166,15 @@ def test_exchanges_inside_of_layers_part_no_passes():
 
 def test_without_sends_and_ends_layers_may_be_passes():
     found = layers_of(32 * DENSE + 32 * back(DENSE))
-    assert found == "what repeats may be layers or passes over them, as nothing lies before or behind them"
+    assert found == f"{PASSES}, as nothing lies before or behind them"
 
 
 def test_other_numbers_of_layers_may_be_passes():
     forward, backward = 8 * DENSE, 8 * back(DENSE)
     text = 3 * forward + 5 * (forward + backward) + 3 * backward + "uu"
-    assert layers_of(text) == "what repeats may be layers or passes over them, as it repeats 8 or 24 times"
+    assert layers_of(text) == f"{PASSES}, as nothing else lies between two sequences of them"
+    text = EMBEDDING.join(["", 8 * DENSE, 8 * DENSE, 24 * DENSE, HEAD])
+    assert layers_of(text.replace(EMBEDDING, "x")) == f"{PASSES}, as it repeats 8 or 24 times"
 
 
 def test_a_step_that_begins_inside_of_a_pass_says_what_it_leaves_out():

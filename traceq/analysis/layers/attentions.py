@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -27,6 +27,8 @@ _LEAST_COMMON = 2
 
 
 UNCLEAR_ATTENTION = "what repeats has attention more than once, and may be one layer or several"
+
+ATTENTION_BESIDE = "beside what repeats there is attention, too, so that layers of another kind may belong to it"
 
 
 class _AttentionSite(NamedTuple):
@@ -83,14 +85,14 @@ def _find_products(kernels: KernelSequence, first: int, last: int) -> _Products:
 def _join_parts(kernels: KernelSequence, products: _Products, ends: tuple[int, ...]) -> tuple[int, ...]:
     """Return the ends of layers without those between layers of which many have no products behind their attention but one.
 
-    Only if there are others that have: these are the second parts of layers with two attentions.
+    Only if another one that has them follows on everyone: the second part of a layer with two attentions.
     """
     behind = []
     for first, last in pairwise(ends):
         attention = np.flatnonzero(kernels.is_attention[first:last])
         behind.append(int(products.possible[first + attention[-1] : last].sum()) if len(attention) else -1)
     parts = [number for number, count in enumerate(behind) if 0 <= count < _LEAST_BEHIND]
-    if len(parts) < _SEVERAL or max(behind) < _LEAST_BEHIND:
+    if len(parts) < _SEVERAL or not {number + 1 for number in parts}.isdisjoint(parts):
         return ends
     return tuple(end for number, end in enumerate(ends) if number - 1 not in parts or number == len(behind))
 
@@ -100,6 +102,18 @@ def count_sites(kernels: KernelSequence) -> int:
     places = np.flatnonzero(kernels.is_attention)
     products = np.cumsum(kernels.is_possible_product)[places]
     return int(len(places) > 0) + int((np.diff(products) > 0).sum())
+
+
+def has_attention_beside(kernels: KernelSequence, starts: Sequence[int], part: tuple[int, int]) -> bool:
+    """Return whether the part [first, last) before or behind layers has attention within the length of the longest of them.
+
+    A softmax counts only if layers have it: others are of routers and samplers.
+    """
+    size = int(np.diff(starts).max()) if len(starts) > 1 else 0
+    first, last = part
+    near = slice(max(first, last - size), last) if last <= starts[0] else slice(first, min(last, first + size))
+    is_own = np.isin(kernels.numbers[near], kernels.numbers[starts[0] : starts[-1]])
+    return bool((kernels.is_attention[near] & (kernels.is_heavy[near] | is_own)).any())
 
 
 def _find_sites(kernels: KernelSequence, products: _Products, first: int, last: int) -> list[_AttentionSite]:

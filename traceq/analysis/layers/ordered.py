@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.layers.attentions import UNCLEAR_ATTENTION, count_sites, split_layers
+from traceq.analysis.layers.attentions import (
+    ATTENTION_BESIDE,
+    UNCLEAR_ATTENTION,
+    count_sites,
+    has_attention_beside,
+    split_layers,
+)
 from traceq.analysis.layers.passes import AMBIGUOUS, OF_PASSES, cut_passes
 from traceq.analysis.layers.repeats import KernelSequence, LayerStretch, find_stretches, is_regular
 from traceq.analysis.layers.rows import (
@@ -48,7 +54,7 @@ class _KnownStretch(NamedTuple):
     """A stretch of a sequence: how often its usual layer has each kernel, and whether each seems to have all of its kernels.
 
     `doubt` says why its number of layers is unknown; None where it is known. `is_received`: a send or receive lies before it, and
-    no input of a model.
+    no input of a model. `is_parted`: something that is in no layer lies before it, or no other stretch.
     """
 
     stretch: LayerStretch
@@ -57,6 +63,7 @@ class _KnownStretch(NamedTuple):
     is_regular: bool
     doubt: str | None
     is_received: bool
+    is_parted: bool
 
 
 class _FoundStretch(NamedTuple):
@@ -64,7 +71,7 @@ class _FoundStretch(NamedTuple):
 
     `paths` are the modules that launched its kernels, by number. `is_regular` is whether each layer seems to have all of
     its kernels. `sites`: how often the usual layer has attention. `has_ends`: something lies directly around it, a kernel of no
-    layer, a send or a receive. `is_received`, `doubt`: see _KnownStretch.
+    layer, a send or a receive. `is_received`, `is_parted`, `doubt`: see _KnownStretch.
     """
 
     bag: Counter[int]
@@ -74,10 +81,16 @@ class _FoundStretch(NamedTuple):
     is_regular: bool
     doubt: str | None
     is_received: bool
+    is_parted: bool
     has_ends: bool
     dur: float
     paths: frozenset[int]
     layers: tuple[LayerSum, ...]
+
+    @property
+    def is_of_backward(self) -> bool:
+        """Whether launches or names say that it belongs to the backward pass."""
+        return self.is_backward or self.is_named_backward
 
 
 class _FoundStep(NamedTuple):
@@ -120,8 +133,8 @@ class _Kind:
 
     @property
     def doubt(self) -> str | None:
-        """Why the number of layers is unknown, of most of the stretches; None where it is known."""
-        doubts = Counter(member.doubt for member in self.members)
+        """Why the number of layers is unknown, of most of the stretches with that number; None where it is known."""
+        doubts = Counter(member.doubt for member in self.members if len(member.layers) == self.layer_count)
         return max(doubts, key=lambda doubt: (doubts[doubt], doubt or ""))
 
     @property
@@ -172,7 +185,7 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
         return "kernels repeat, but layers seem to lack some of theirs, or to be out of order"
     if isinstance(kept, str):
         return kept
-    if doubt := _find_doubt(kept):
+    if doubt := _find_doubt(kept, found):
         return doubt
     coverage = sum(kind.total_dur for kind in kept) / total
     if coverage < _LEAST_COVERAGE:
@@ -180,11 +193,22 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
     return _sum_lists(found, kept, paths)
 
 
-def _find_doubt(kept: Sequence[_Kind]) -> str | None:
+def _find_doubt(kept: Sequence[_Kind], steps: Sequence[_FoundStep]) -> str | None:
     """Return why the number of layers of the lists is unknown; None where it is known.
 
     A backward pass has as many as its forward pass.
     """
+    number_of = {
+        id(member): (number if len(member.layers) == kind.layer_count else -1)
+        for number, kind in enumerate(kept)
+        for member in kind.members
+    }
+    for step in steps:
+        for one, other in pairwise(step.stretches):
+            numbers = number_of.get(id(one), -1), number_of.get(id(other), -1)
+            is_same = numbers[0] == numbers[1] >= 0 or min(numbers) < 0 <= max(numbers)
+            if is_same and not (other.is_parted or one.is_of_backward or other.is_of_backward):
+                return "what repeats may be layers or passes over them, as nothing else lies between two sequences of them"
     for kind in kept:
         if kind.forward is None and kind.doubt:
             return kind.doubt
@@ -257,7 +281,12 @@ def _refine_stretches(
             # the last ones may be fewer
             complete = stretch._replace(starts=stretch.starts[:-1], end=stretch.starts[-1])
             regular = regular or is_regular(sequence, complete)
-        for part in parts or [whole or stretch]:
+        parts = parts or [whole or stretch]
+        if has_attention_beside(sequence, parts[0].starts, (before, parts[0].starts[0])) or has_attention_beside(
+            sequence, parts[-1].starts, (parts[-1].end, after)
+        ):
+            doubt = doubt or ATTENTION_BESIDE
+        for part in parts:
             yield _KnownStretch(
                 part,
                 Counter(usual.numbers.tolist()),
@@ -266,6 +295,9 @@ def _refine_stretches(
                 doubt,
                 is_received=bool(kernels.is_border[before : part.starts[0] + 1].any())
                 and not kernels.is_end[before : part.starts[0]].any(),
+                is_parted=before == 0
+                or bool(kernels.is_border[before : part.starts[0] + 1].any())
+                or not np.isin(kernels.number[before : part.starts[0]], usual.numbers).all(),
             )
             before = part.end
 
@@ -326,6 +358,7 @@ def _describe_stretch(
         is_regular=known.is_regular,
         doubt=known.doubt,
         is_received=known.is_received,
+        is_parted=known.is_parted,
         has_ends=has_ends,
         dur=float(kernels.dur[inside].sum()),
         paths=frozenset(np.unique(kernels.path[inside]).tolist()) - {-1},
