@@ -60,7 +60,12 @@ def split_layers(
         kernels, ends = kernels.reverse_order(), tuple(size - end for end in reversed(ends))
     products = _find_products(kernels, ends[0], ends[-1])
     whole = _join_parts(kernels, products, ends)
-    edges = _find_edges(kernels, products, ends) if whole == ends else []
+    middle = max((len(ends) - 1) // 2, 1)
+    edges: list[int] | None = []
+    if whole == ends and len(_find_sites(kernels, products, ends[middle - 1], ends[middle])) > 1:
+        edges = _find_edges(kernels, products, ends)
+    elif whole == ends and _has_only_attention(kernels, ends[middle - 1], ends[middle]):
+        return None
     if edges is None:
         return None
     ends = tuple(sorted({*whole, *edges}))
@@ -116,6 +121,17 @@ def has_attention_beside(kernels: KernelSequence, starts: Sequence[int], part: t
     return bool((kernels.is_attention[near] & (kernels.is_heavy[near] | is_own)).any())
 
 
+def has_odd_attention(kernels: KernelSequence, ends: Sequence[int]) -> bool:
+    """Return whether the first or last of several layers has attention more often than all between them: it may be two."""
+    is_fused = kernels.is_attention & kernels.is_heavy
+    layers = [kernels.cut_out(first, last) for first, last in pairwise(ends)]
+    if is_fused[ends[0] : ends[-1]].any():
+        # of routers is the softmax
+        layers = [layer._replace(is_attention=layer.is_attention & layer.is_heavy) for layer in layers]
+    counts = [count_sites(layer) for layer in layers]
+    return len(counts) > 2 and max(counts[0], counts[-1]) > max(counts[1:-1])  # noqa: PLR2004 - some are between
+
+
 def _find_sites(kernels: KernelSequence, products: _Products, first: int, last: int) -> list[_AttentionSite]:
     """Return the attention between two kernels, apart where a layer can end between one and the next."""
     sites: list[_AttentionSite] = []
@@ -150,9 +166,6 @@ def _find_edges(kernels: KernelSequence, products: _Products, ends: tuple[int, .
     What stands before the first attention of a layer, and what behind the last, tells where others begin and end; those tell
     of more.
     """
-    middle = max((len(ends) - 1) // 2, 1)
-    if len(_find_sites(kernels, products, ends[middle - 1], ends[middle])) < 2:  # noqa: PLR2004 - several
-        return None if _has_only_attention(kernels, ends[middle - 1], ends[middle]) else []
     sites = _find_sites(kernels, products, ends[0], ends[-1])
     known = np.array(ends)
     heads, tails = set[tuple[int, ...]](), set[tuple[int, ...]]()
@@ -221,7 +234,11 @@ def _fitting_ends(part: tuple[int, ...], tail: tuple[int, ...], products: frozen
     """Yield where the shortest end of a tail that has two products with another kernel between them ends in the part, if once."""
     for size in range(1, len(tail) + 1):
         end = tail[-size:]
-        if end[0] in products and sum(number in products for number in end) >= _LEAST_COMMON and not products.issuperset(end):
+        if (
+            end[0] in products
+            and sum(number in products for number in end) >= _LEAST_COMMON
+            and not products.issuperset(end)
+        ):
             places = [place for place in range(len(part) - size + 1) if part[place : place + size] == end]
             if len(places) == 1:
                 yield places[0] + size
@@ -236,7 +253,9 @@ def _grow_stretch(kernels: KernelSequence, stretch: LayerStretch, before: int, a
     """Return a stretch with all layers in front and behind that are equal to one of it."""
     kinds = {_numbers_of(kernels, *ends) for ends in pairwise((*stretch.starts, stretch.end))}
     starts, end = list(stretch.starts), stretch.end
-    while sizes := [len(kind) for kind in kinds if _numbers_of(kernels, max(starts[0] - len(kind), before), starts[0]) == kind]:
+    while sizes := [
+        len(kind) for kind in kinds if _numbers_of(kernels, max(starts[0] - len(kind), before), starts[0]) == kind
+    ]:
         starts.insert(0, starts[0] - max(sizes))
     while sizes := [len(kind) for kind in kinds if _numbers_of(kernels, end, min(end + len(kind), after)) == kind]:
         starts.append(end)

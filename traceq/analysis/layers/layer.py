@@ -83,7 +83,7 @@ def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         return
     paths = prepare_tables(connection)
     ((has_steps,),) = connection.execute(_HAS_STEPS).fetchall()
-    notes = set()
+    notes: set[tuple[str, str]] = set()
     for device, dur in totals.items():
         found = _find_layers(connection, device, dur, modules.get(device, []), paths, has_steps=has_steps)
         if isinstance(found, DeviceLayers):

@@ -13,6 +13,7 @@ from traceq.analysis.layers.attentions import (
     UNCLEAR_ATTENTION,
     count_sites,
     has_attention_beside,
+    has_odd_attention,
     split_layers,
 )
 from traceq.analysis.layers.passes import AMBIGUOUS, OF_PASSES, cut_passes
@@ -31,7 +32,7 @@ from traceq.analysis.layers.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Sequences of kernels that are searched for anything that repeats.
 _LEAST_SEARCHES = 2
@@ -114,11 +115,7 @@ class _Kind:
         """Return whether the stretch has layers like these."""
         bag, other = self.first.bag, stretch.bag
         is_alike = bag is other or 2 * (bag & other).total() >= _SAME_LIST * (bag.total() + other.total())
-        return (
-            is_alike
-            and stretch.is_backward == self.first.is_backward
-            and stretch.sites == self.first.sites
-        )
+        return is_alike and stretch.is_backward == self.first.is_backward and stretch.sites == self.first.sites
 
     @property
     def layer_count(self) -> int:
@@ -208,13 +205,19 @@ def _find_doubt(kept: Sequence[_Kind], steps: Sequence[_FoundStep]) -> str | Non
             numbers = number_of.get(id(one), -1), number_of.get(id(other), -1)
             is_same = numbers[0] == numbers[1] >= 0 or min(numbers) < 0 <= max(numbers)
             if is_same and not (other.is_parted or one.is_of_backward or other.is_of_backward):
-                return "what repeats may be layers or passes over them, as nothing else lies between two sequences of them"
+                return (
+                    "what repeats may be layers or passes over them, as nothing else lies between two sequences of them"
+                )
     for kind in kept:
         if kind.forward is None and kind.doubt:
             return kind.doubt
         if kind.repeated_share > _MOST_LEFT_OUT:
             counts = sorted({len(member.layers) for member in kind.members})
-            return "what repeats may be layers or passes over them, as it repeats " + " or ".join(map(str, counts)) + " times"
+            return (
+                "what repeats may be layers or passes over them, as it repeats "
+                + " or ".join(map(str, counts))
+                + " times"
+            )
         if not any(member.has_ends for member in kind.members) and kind.forward is None:
             return "what repeats may be layers or passes over them, as nothing lies before or behind them"
     return None
@@ -266,7 +269,7 @@ def _refine_stretches(
     kernels: StepKernels, sequence: KernelSequence, stretches: Sequence[LayerStretch]
 ) -> Iterator[_KnownStretch]:
     """Yield the stretches, apart where several layers repeat as one, and where several passes follow one another."""
-    before = 0
+    first = before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
         after = later.starts[0] if later else len(kernels.number)
         whole = split_layers(
@@ -286,6 +289,8 @@ def _refine_stretches(
             sequence, parts[-1].starts, (parts[-1].end, after)
         ):
             doubt = doubt or ATTENTION_BESIDE
+        if has_odd_attention(sequence, (*stretch.starts, stretch.end) if whole is None else (*whole.starts, whole.end)):
+            doubt = doubt or UNCLEAR_ATTENTION
         for part in parts:
             yield _KnownStretch(
                 part,
@@ -297,16 +302,17 @@ def _refine_stretches(
                 and not kernels.is_end[before : part.starts[0]].any(),
                 is_parted=before == 0
                 or bool(kernels.is_border[before : part.starts[0] + 1].any())
-                or not np.isin(kernels.number[before : part.starts[0]], usual.numbers).all(),
+                or not np.isin(
+                    kernels.number[before : part.starts[0]],
+                    np.concatenate((kernels.number[first:before], kernels.number[part.starts[0] : part.end])),
+                ).all(),
             )
-            before = part.end
+            first, before = part.starts[0], part.end
 
 
 def _is_backward(kernels: StepKernels, first: int, last: int) -> bool:
     """Return whether most of the kernels [first, last) are launched by a backward pass, or some are named after one."""
-    return bool(
-        2 * kernels.is_backward[first:last].sum() > last - first or kernels.is_named_backward[first:last].any()
-    )
+    return bool(2 * kernels.is_backward[first:last].sum() > last - first or kernels.is_named_backward[first:last].any())
 
 
 def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundStep:
@@ -453,9 +459,7 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
                 )
                 add_part(LayerKey(list_number, layer), part._replace(forward_dur=durs[0], backward_dur=durs[1]))
     words = _name_lists([_find_module_around(kind, paths) for kind in lists])
-    words = [
-        f"{word} of one pass" if kind.is_chunked else word for word, kind in zip(words, lists, strict=True)
-    ]
+    words = [f"{word} of one pass" if kind.is_chunked else word for word, kind in zip(words, lists, strict=True)]
     return DeviceLayers(
         tuple(
             LayerList(

@@ -71,11 +71,18 @@ class KernelSequence(NamedTuple):
 
     def cut_out(self, first: int, last: int) -> KernelSequence:
         """Return the kernels [first, last)."""
-        return KernelSequence(*(column[first:last] for column in self))
+        return KernelSequence(
+            self.numbers[first:last],
+            self.is_heavy[first:last],
+            self.is_attention[first:last],
+            self.is_possible_product[first:last],
+        )
 
     def reverse_order(self) -> KernelSequence:
         """Return the kernels in reverse."""
-        return KernelSequence(*(column[::-1] for column in self))
+        return KernelSequence(
+            self.numbers[::-1], self.is_heavy[::-1], self.is_attention[::-1], self.is_possible_product[::-1]
+        )
 
 
 class LayerStretch(NamedTuple):
@@ -213,9 +220,11 @@ def is_regular(kernels: KernelSequence, stretch: LayerStretch) -> bool:
     # few of a kind are odd layers
     members = [numbers for numbers in kinds.values() if len(numbers) >= _SEVERAL]
     return (
-        1 < len(members)
+        len(members) > 1
         and sum(map(len, members)) >= _ALIKE * len(layers)
-        and all(_is_regular_kind(layers[numbers], layers[numbers[len(numbers) // 2]], is_attention) for numbers in members)
+        and all(
+            _is_regular_kind(layers[numbers], layers[numbers[len(numbers) // 2]], is_attention) for numbers in members
+        )
     )
 
 
@@ -530,10 +539,13 @@ def _join_leading(kernels: KernelSequence, stretches: Sequence[LayerStretch]) ->
     waiting: LayerStretch | None = None
     for stretch in stretches:
         joined = stretch
-        if waiting and waiting.end == stretch.starts[0]:
-            if _find_leading(kernels, waiting.starts[0], stretch.starts) == [*waiting.starts]:
-                joined = stretch._replace(starts=(*waiting.starts, *stretch.starts))
-                waiting = None
+        if (
+            waiting
+            and waiting.end == stretch.starts[0]
+            and _find_leading(kernels, waiting.starts[0], stretch.starts) == [*waiting.starts]
+        ):
+            joined = stretch._replace(starts=(*waiting.starts, *stretch.starts))
+            waiting = None
         if waiting:
             yield waiting
         waiting = joined
