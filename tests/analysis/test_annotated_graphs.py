@@ -93,6 +93,44 @@ def test_phases_follow_from_the_order_where_modules_run_again_in_reverse(tmp_pat
     assert [row[1:] for row in rows if row[0] == "output"] == [(None, None, 210_000 * STEPS)]
 
 
+def test_the_last_module_turns_where_one_like_it_does(tmp_path):
+    """Without a head the last module is one of the last layer: the layers before it say how many kernels are forward."""
+    graph, told = TrainingGraph(phases=False), TrainingGraph()
+    for one in (graph, told):
+        one.nodes = [node for node in one.nodes if node[2] is None or node[2].get("module_fqn") != "output"]
+    query = (
+        "select r.module, r.phase, sum(g.dur)::bigint"
+        " from graph_region as r join gpu_slice as g using (slice_id) where r.module is not null group by all order by all"
+    )
+    (rows,) = read_all(tmp_path, merge_inline(graph.raw(), graph.annotations), query)
+    for phase in ("forward", "backward"):
+        expected = {path_of(name): dur for name, dur in told.sums("module_fqn", phase=phase).items()}
+        assert {module: dur for module, found, dur in rows if found == phase} == expected
+
+
+@pytest.mark.parametrize("pattern", ["{phase} {module}", "{module} ({phase})", "{phase}: {module}"])
+def test_names_of_regions_may_hold_the_phase(tmp_path, pattern):
+    graph, told = TrainingGraph(key="name"), TrainingGraph()
+    graph.nodes = [
+        (
+            kernel,
+            dur,
+            annotation
+            and annotation
+            | (
+                {"name": pattern.format(phase=annotation.get("autograd_phase", "forward"), module=annotation["name"])}
+                if annotation.get("name") not in (None, "optimizer")
+                else {}
+            ),
+        )
+        for kernel, dur, annotation in graph.nodes
+    ]
+    (modules,) = read_all(tmp_path, merge_inline(graph.raw(), graph.annotations), MODULES)
+    # "output" alone is a region, and no module
+    own = {path_of(name): dur for name, dur in told.sums("module_fqn").items() if name != "output"}
+    assert {module: dur for module, dur, *_ in modules if dur} == own
+
+
 def test_regions_without_modules_have_their_time(tmp_path):
     graph = TrainingGraph(key="name")
     graph.nodes = [

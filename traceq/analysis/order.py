@@ -265,7 +265,7 @@ _IN_PYTHON = {
     ),
     "layer": AnalysisStep(
         lambda connection, state: fill_layers(connection, state.trace_id),
-        "_module_work kernel_occupancy module step unit",
+        "_module_work collective_slice kernel_occupancy module step unit",
         "layer",
     ),
     "compiled_kernel": AnalysisStep(

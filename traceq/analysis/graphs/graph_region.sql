@@ -23,6 +23,21 @@ named as (
     where coalesce(module_fqn, region) is not null
 ),
 
+-- forward layers.3 and layers.3 (backward) are layers.3.
+unphased as (
+    select
+        *,
+        if(
+            is_module,
+            name,
+            regexp_replace(
+                regexp_replace(name, '(?i)^\s*(forward|backward|fwd|bwd)(\s*[:/]\s*|\s+)', ''),
+                '(?i)(\s+|\s*[:/]\s*)[(\[]?(forward|backward|fwd|bwd)[)\]]?\s*$', ''
+            )
+        ) as words
+    from named
+),
+
 -- Dynamo's L['self'].layers[0] and ._modules['layers'] are layers.0 and .layers; wrappers are none of the model's modules.
 plain as (
     select
@@ -30,13 +45,13 @@ plain as (
         regexp_replace(
             regexp_replace(
                 regexp_replace(
-                    regexp_replace(name, '(\._modules)?\[[''"]?(\w+)[''"]?\]', '.\2', 'g'), '^L\.(self\.)?|^self\.', ''
+                    regexp_replace(words, '(\._modules)?\[[''"]?(\w+)[''"]?\]', '.\2', 'g'), '^L\.(self\.)?|^self\.', ''
                 ),
                 '(^|\.)(_checkpoint_wrapped_module|_fsdp_wrapped_module|_orig_mod)\b', '', 'g'
             ),
             '^\.', ''
         ) as fqn
-    from named
+    from unphased
 )
 
 -- layers.0.attention.wq is attention.wq in layers.0: a number belongs to the name before it.
@@ -52,7 +67,7 @@ select
 from plain
 where
     fqn <> ''
-    and (is_module or _is_module_name(name) or regexp_matches(name, '^L(\[|\.)'));
+    and (is_module or _is_module_name(words) or regexp_matches(words, '^L(\[|\.)'));
 
 -- A graph of a whole step runs its modules once forward and then back, if the phase of neither is told: after the first run of
 -- the last module to begin, modules that began before run again, the last one first.
@@ -66,7 +81,9 @@ placed as (
 ),
 
 began as (
-    select device, launch_id, path, min(place) as first_place, max(place) as last_place
+    select
+        device, launch_id, path, min(place) as first_place, max(place) as last_place, count(*) as kernels,
+        regexp_replace(path, '[.]\d+', '', 'g') as kind
     from placed
     group by device, launch_id, path
 ),
@@ -86,12 +103,46 @@ mirrored as (
     from began as b
     inner join turn as t using (device, launch_id)
     group by b.device, b.launch_id, t.turn, t.paths
+),
+
+counted as (
+    select p.device, p.launch_id, p.path, count(*) as kernels
+    from placed as p
+    inner join turn as t using (device, launch_id)
+    where p.place < t.turn
+    group by p.device, p.launch_id, p.path
+),
+
+-- The last module runs forward as far as one does that differs from it only in numbers and has as many kernels.
+last_module as (
+    select b.device, b.launch_id, b.path, max_by(c.kernels, o.first_place) as forward_kernels
+    from turn as t
+    inner join began as b on b.device = t.device and b.launch_id = t.launch_id and b.first_place = t.turn
+    left join began as o
+        on
+            o.device = b.device
+            and o.launch_id = b.launch_id
+            and o.kind = b.kind
+            and o.path <> b.path
+            and o.kernels = b.kernels
+    left join counted as c on c.device = o.device and c.launch_id = o.launch_id and c.path = o.path
+    group by b.device, b.launch_id, b.path
+),
+
+numbered as (
+    select *, row_number() over (partition by device, launch_id, path order by place) as number_in_module
+    from placed
 )
 
-select p.slice_id, if(p.place < m.turn, 'forward', if(p.place > m.turn and p.path <> l.path, 'backward', null)) as phase
-from placed as p
+select
+    p.slice_id,
+    case
+        when p.place < m.turn or p.path = l.path and p.number_in_module <= l.forward_kernels then 'forward'
+        when p.path <> l.path or l.forward_kernels is not null then 'backward'
+    end as phase
+from numbered as p
 inner join mirrored as m using (device, launch_id)
-inner join began as l on l.device = p.device and l.launch_id = p.launch_id and l.first_place = m.turn
+inner join last_module as l on l.device = p.device and l.launch_id = p.launch_id
 where m.again >= 3 and 2 * m.again > m.paths and m.along < -0.5;
 
 insert into graph_region by name

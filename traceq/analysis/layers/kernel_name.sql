@@ -10,6 +10,8 @@ select
         'kv_cache', 'quantize', 'routing', 'loss', 'pooling', 'fbgemm', 'pytorch', 'thrust', 'unknown'
     ) as is_heavy,
     family in ('flash_attention', 'linear_attention', 'softmax') as is_attention,
+    is_heavy and not is_attention or family = 'unknown' as is_possible_product,
+    family in ('embedding', 'loss', 'sampling') as is_end,
     regexp_matches(name, '(?i)backward|bwd|dgrad|wgrad|bprop') as is_named_backward
 from (
     -- once per name, and not once per kernel

@@ -68,7 +68,7 @@ WITHOUT_STEPS = "what repeats may be steps or layers, as nothing tells of the st
 
 
 def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
-    """Fill the table layer, and tell in the table import_note why there are none where kernels repeat like layers."""
+    """Fill the table layer, and tell in the table import_note what they do not tell, or why there are none."""
     modules = {
         device: [NamedModule(*row[1:]) for row in rows]
         for device, rows in groupby(connection.execute(_MODULES).fetchall(), itemgetter(0))
@@ -83,18 +83,18 @@ def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         return
     paths = prepare_tables(connection)
     ((has_steps,),) = connection.execute(_HAS_STEPS).fetchall()
-    reasons = set()
+    notes: set[tuple[str, str]] = set()
     for device, dur in totals.items():
         found = _find_layers(connection, device, dur, modules.get(device, []), paths, has_steps=has_steps)
         if isinstance(found, DeviceLayers):
             _insert_rows(connection, trace_id, device, found)
+            notes.update(("layers_in_part", caution) for caution in found.cautions)
         elif found:
-            reasons.add(found)
-    for reason in sorted(reasons):
+            notes.add(("layers_unknown", f"no layers of the model: {found}"))
+    for note in sorted(notes):
         connection.execute(
-            "insert into import_note by name select $1 as trace_id, 'info' as severity, 'layers_unknown' as code,"
-            " 1 as count, $2 as text",
-            [trace_id, f"no layers of the model: {reason}"],
+            "insert into import_note by name select $1 as trace_id, 'info' as severity, $2 as code, 1 as count, $3 as text",
+            [trace_id, *note],
         )
 
 
@@ -123,7 +123,8 @@ def _find_layers(
 def read_steps(connection: duckdb.DuckDBPyConnection, device: int) -> Iterator[tuple[int, StepKernels]]:
     """Yield the counted steps of a device with their compute kernels, in order."""
     names = relation(connection, "select * exclude (name) from _layer_name order by number").to_arrow_table()
-    by_name = {name: names[name].to_numpy() for name in ("is_heavy", "is_attention", "is_named_backward")}
+    flags = ("is_heavy", "is_attention", "is_possible_product", "is_named_backward", "is_end")
+    by_name = {name: names[name].to_numpy() for name in flags}
     query = relation(connection, statement("analysis/layers/layer_kernel.sql"), device=device)
     step = -1
     parts: list[pa.RecordBatch] = []
@@ -141,10 +142,14 @@ def read_steps(connection: duckdb.DuckDBPyConnection, device: int) -> Iterator[t
 
 
 def _join_parts(parts: Sequence[pa.RecordBatch], by_name: dict[str, npt.NDArray[np.bool_]]) -> StepKernels:
-    """Return the kernels of a step from its parts, with what their names tell."""
+    """Return the kernels of a step from its parts, with what their names tell; rows without a number are sends and receives."""
     table = pa.Table.from_batches(parts)
+    is_kernel = table["number"].is_valid()
+    sent = np.cumsum(~is_kernel.to_numpy())[is_kernel.to_numpy()]
+    table = table.filter(is_kernel)
     number = table["number"].to_numpy()
     return StepKernels(
+        is_border=np.diff(sent, prepend=0) > 0,
         number=number,
         dur=table["dur"].to_numpy(),
         is_backward=table["is_backward"].to_numpy(),

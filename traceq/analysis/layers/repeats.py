@@ -60,20 +60,29 @@ _COST_OF_OTHER = 3
 class KernelSequence(NamedTuple):
     """KernelSequence in the order of launches: equal `numbers` for equal ones, and what they are by their family.
 
-    `is_heavy`: products, convolutions, attention; `is_attention`: what a layer with attention does once.
+    `is_heavy`: products, convolutions, attention; `is_attention`: what a layer with attention does once. `is_possible_product`:
+    products, convolutions, and what no name tells of, but no attention.
     """
 
     numbers: Integers
     is_heavy: Flags
     is_attention: Flags
+    is_possible_product: Flags
 
     def cut_out(self, first: int, last: int) -> KernelSequence:
         """Return the kernels [first, last)."""
-        return KernelSequence(self.numbers[first:last], self.is_heavy[first:last], self.is_attention[first:last])
+        return KernelSequence(
+            self.numbers[first:last],
+            self.is_heavy[first:last],
+            self.is_attention[first:last],
+            self.is_possible_product[first:last],
+        )
 
     def reverse_order(self) -> KernelSequence:
         """Return the kernels in reverse."""
-        return KernelSequence(self.numbers[::-1], self.is_heavy[::-1], self.is_attention[::-1])
+        return KernelSequence(
+            self.numbers[::-1], self.is_heavy[::-1], self.is_attention[::-1], self.is_possible_product[::-1]
+        )
 
 
 class LayerStretch(NamedTuple):
@@ -130,6 +139,7 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
         stretch = _find_best(part, anchors) if last - first >= LEAST_LAYERS * LEAST_KERNELS else None
         if stretch is None:
             continue
+        stretch = _drop_others(part, stretch)
         left += [(first, first + stretch.starts[0]), (first + stretch.end, last)]
         rounds = [part.cut_out(*ends) for ends in pairwise((*stretch.starts, stretch.end))]
         if anchors or not _is_round(rounds[len(rounds) // 2], known):
@@ -137,29 +147,98 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
             continue
         for start, piece in zip(stretch.starts, rounds, strict=True):
             inside += [inner.move_by(first + start) for inner in _find_inside(piece, known)]
-    return sorted(_extend_stretches(kernels, sorted([*found, *inside]), frozenset(inside)))
+    joined = sorted([*_join_leading(kernels, sorted(found)), *inside])
+    return sorted(_extend_stretches(kernels, joined, frozenset(inside)))
+
+
+def _drop_others(kernels: KernelSequence, stretch: LayerStretch) -> LayerStretch:
+    """Return a stretch without a first or last layer that is one of at least four equal ones with those around the stretch.
+
+    The last layer of an encoder, with the input of its decoder and the begin of the first layer of that, has all that layers of
+    the decoder have.
+    """
+    numbers = kernels.numbers
+    starts, end = list(stretch.starts), stretch.end
+    middle = len(starts) // 2
+    usual = numbers[starts[middle - 1] : starts[middle]]
+    if len(starts) > LEAST_LAYERS and (length := _measure_others(numbers, starts[0], starts[1], usual)):
+        between = numbers[starts[0] + length : starts[1]]
+        del starts[0]
+        # what lies behind the other layer is the begin of the first of these: none of them ends where it seemed
+        if shift := _count_agreeing(between[::-1], usual[::-1]):
+            starts = [start - shift for start in starts]
+            end = min(end, starts[-1] + len(usual))
+    size = len(numbers)
+    if len(starts) > LEAST_LAYERS and _measure_others(numbers[::-1], size - end, size - starts[-1], usual[::-1]):
+        end = starts.pop()
+        end = min(end, starts[-1] + len(usual))
+    return stretch._replace(starts=tuple(starts), end=end)
+
+
+def _measure_others(numbers: Integers, first: int, last: int, usual: Integers) -> int:
+    """Return how many of the kernels [first, last) go on as three equal layers in front of them do; 0 without any such layers.
+
+    They are all, or at least half of a layer: if less than a whole one, a kernel that no usual layer has follows.
+    """
+    if np.array_equal(numbers[first:last], usual):
+        return 0
+    for size in range(LEAST_KERNELS, min(first // (LEAST_LAYERS - 1), 2 * (last - first)) + 1):
+        before = first - (LEAST_LAYERS - 1) * size
+        if numbers[before] != numbers[before + size] or not np.array_equal(
+            numbers[before : first - size], numbers[before + size : first]
+        ):
+            continue
+        others = np.flatnonzero(numbers[first:last] != numbers[first - size : last - size])
+        length = min(int(others[0]) if len(others) else last - first, size)
+        if length in (size, last - first):
+            return length
+        return length if 2 * length >= size and numbers[first + length] not in usual else 0
+    return 0
 
 
 def is_regular(kernels: KernelSequence, stretch: LayerStretch) -> bool:
     """Return whether most kernels that the usual layer has once come as often as there are layers.
 
-    Or, where layers differ, whether attention does and hardly any of them comes twice in a layer. Otherwise layers lack
-    kernels, or some are two.
+    Or, where layers differ, whether attention does and hardly any of them comes twice in a layer, or whether this is so of the
+    layers with each attention. Otherwise layers lack kernels, or some are two.
     """
-    usual = np.bincount(kernels.numbers[stretch.first : stretch.last], minlength=int(kernels.numbers.max()) + 1)
+    size = int(kernels.numbers.max()) + 1
+    layers = np.array(
+        [
+            np.bincount(kernels.numbers[first:last], minlength=size)
+            for first, last in pairwise((*stretch.starts, stretch.end))
+        ]
+    )
+    is_attention = np.zeros(size, np.bool_)
+    is_attention[kernels.numbers[kernels.is_attention]] = True
+    usual = np.bincount(kernels.numbers[stretch.first : stretch.last], minlength=size)
+    if _is_regular_kind(layers, usual, is_attention):
+        return True
+    kinds: dict[bytes, list[int]] = {}
+    for number, layer in enumerate(layers):
+        kinds.setdefault((layer[is_attention] > 0).tobytes(), []).append(number)
+    # few of a kind are odd layers
+    members = [numbers for numbers in kinds.values() if len(numbers) >= _SEVERAL]
+    return (
+        len(members) > 1
+        and sum(map(len, members)) >= _ALIKE * len(layers)
+        and all(
+            _is_regular_kind(layers[numbers], layers[numbers[len(numbers) // 2]], is_attention) for numbers in members
+        )
+    )
+
+
+def _is_regular_kind(layers: Integers, usual: Integers, is_attention: Flags) -> bool:
+    """Return whether layers are regular by how often they and the usual one of them have every kernel; see is_regular."""
     once = np.flatnonzero(usual == 1)
-    layers = [
-        np.bincount(kernels.numbers[first:last], minlength=len(usual))[once]
-        for first, last in pairwise((*stretch.starts, stretch.end))
-    ]
-    counts = np.sum(layers, axis=0)
+    counts = layers[:, once].sum(axis=0)
     if (counts == len(layers)).sum() >= _REGULAR * len(once):
         return len(once) > 0
-    is_attention = np.isin(once, kernels.numbers[kernels.is_attention])
+    of_attention = is_attention[once]
     return bool(
-        is_attention.any()
-        and (counts[is_attention] == len(layers)).all()
-        and (np.max(layers, axis=0) <= 1).mean() >= _ALIKE
+        of_attention.any()
+        and (counts[of_attention] == len(layers)).all()
+        and (layers[:, once].max(axis=0) <= 1).mean() >= _ALIKE
     )
 
 
@@ -371,11 +450,17 @@ def _count_leading(grades: npt.NDArray[np.int8]) -> int:
 def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
     """Return the layers of a run from their first kernels on: they repeat before the first anchor and behind the last, too."""
     numbers, usual = kernels.numbers, kernels.numbers[run.first : run.last]
-    before = numbers[max(run.places[0] - len(usual), 0) : run.places[0]]
-    left = _count_agreeing(before[::-1], usual[::-1])
+    places = [*run.places]
+    left = _count_agreeing(numbers[max(places[0] - len(usual), 0) : places[0]][::-1], usual[::-1])
+    # the layers before and behind odd ones
+    while left == len(usual):
+        places.insert(0, places[0] - len(usual))
+        left = _count_agreeing(numbers[max(places[0] - len(usual), 0) : places[0]][::-1], usual[::-1])
+    while len(places) > 1 and np.array_equal(numbers[places[-1] : places[-1] + len(usual)], usual):
+        places.append(places[-1] + len(usual))
     whole = len(usual) - left
-    right = _count_agreeing(numbers[run.places[-1] : run.places[-1] + whole], usual[:whole])
-    starts, end = [place - left for place in run.places], run.places[-1] + right
+    right = _count_agreeing(numbers[places[-1] : places[-1] + whole], usual[:whole])
+    starts, end = _align_starts(numbers, places, usual, left), places[-1] + right
     if right < whole:
         # the last layer ends otherwise, or is none
         related = _count_related(kernels.cut_out(starts[-1], len(numbers)), kernels.cut_out(run.first, run.last))
@@ -389,6 +474,21 @@ def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
     return LayerStretch(tuple(starts), end, run.first, run.last, anchor)
 
 
+def _align_starts(numbers: Integers, places: Sequence[int], usual: Integers, left: int) -> list[int]:
+    """Return where layers begin: `left` kernels before their anchors at `places`, where they begin as the usual one does.
+
+    One that begins otherwise begins where the layer before it ends, if that ends as usual.
+    """
+    starts = [place - left for place in places]
+    head, tail = usual[len(usual) - left :], usual[: len(usual) - left]
+    for number, (before, place) in enumerate(pairwise(places), 1):
+        if not np.array_equal(numbers[place - left : place], head):
+            end = before + len(tail)
+            if end < place and np.array_equal(numbers[before:end], tail):
+                starts[number] = end
+    return starts
+
+
 def _extend_stretches(
     kernels: KernelSequence, stretches: list[LayerStretch], complete: Collection[LayerStretch]
 ) -> Iterator[LayerStretch]:
@@ -396,12 +496,15 @@ def _extend_stretches(
 
     Without any such layers, there is a layer more at an end if there is one that is only related to the others. Those in
     `complete` stay as they are: they have been extended inside of their round.
+    Without any such layers, there is a layer more at an end if there is one that is only related to the others. Stretches in
+    `complete` have been extended inside of their round: they get only layers more that are equal to the usual one.
     """
     before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
         if stretch in complete:
-            yield stretch
-            before = stretch.end
+            grown = _add_equal(kernels, stretch, before, later.starts[0] if later else len(kernels.numbers))
+            yield grown
+            before = grown.end
             continue
         usual = kernels.cut_out(stretch.first, stretch.last)
         starts, end = list(stretch.starts), stretch.end
@@ -415,6 +518,41 @@ def _extend_stretches(
             end += last
         yield stretch._replace(starts=tuple(starts), end=end)
         before = end
+
+
+def _add_equal(kernels: KernelSequence, stretch: LayerStretch, before: int, after: int) -> LayerStretch:
+    """Return a stretch with the layers around it, within [before, after), that are equal to the one in its middle."""
+    numbers, starts, end = kernels.numbers, [*stretch.starts], stretch.end
+    middle = len(starts) // 2
+    usual = numbers[starts[middle - 1] : starts[middle]]
+    size = len(usual)
+    if starts[-1] + size <= after and np.array_equal(numbers[starts[-1] : starts[-1] + size], usual):
+        end = max(end, starts[-1] + size)
+    while starts[0] - size >= before and np.array_equal(numbers[starts[0] - size : starts[0]], usual):
+        starts.insert(0, starts[0] - size)
+    while end + size <= after and np.array_equal(numbers[end : end + size], usual):
+        starts.append(end)
+        end += size
+    return stretch._replace(starts=tuple(starts), end=end)
+
+
+def _join_leading(kernels: KernelSequence, stretches: Sequence[LayerStretch]) -> Iterator[LayerStretch]:
+    """Yield the stretches, with one that directly follows another as one if they are equal up to their attention."""
+    waiting: LayerStretch | None = None
+    for stretch in stretches:
+        joined = stretch
+        if (
+            waiting
+            and waiting.end == stretch.starts[0]
+            and _find_leading(kernels, waiting.starts[0], stretch.starts) == [*waiting.starts]
+        ):
+            joined = stretch._replace(starts=(*waiting.starts, *stretch.starts))
+            waiting = None
+        if waiting:
+            yield waiting
+        waiting = joined
+    if waiting:
+        yield waiting
 
 
 def _find_leading(kernels: KernelSequence, before: int, starts: Sequence[int]) -> list[int]:

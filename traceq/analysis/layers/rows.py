@@ -47,15 +47,22 @@ class LayerSum(NamedTuple):
 
 
 class StepKernels(NamedTuple):
-    """Compute kernels of a device in a step, in their order: an element each; `dur` in ns, `path` -1 for no module."""
+    """Compute kernels of a device in a step, in their order: an element each; `dur` in ns, `path` -1 for no module.
+
+    `is_end`: the input or output of a model: an embedding, a loss, a sampler. `is_border`: a send or receive is launched between
+    the kernel before and this one.
+    """
 
     number: npt.NDArray[np.int64]
     dur: npt.NDArray[np.float64]
     is_heavy: npt.NDArray[np.bool_]
     is_attention: npt.NDArray[np.bool_]
+    is_possible_product: npt.NDArray[np.bool_]
     is_backward: npt.NDArray[np.bool_]
     is_named_backward: npt.NDArray[np.bool_]
     path: npt.NDArray[np.int64]
+    is_end: npt.NDArray[np.bool_]
+    is_border: npt.NDArray[np.bool_]
 
 
 class LayerList(NamedTuple):
@@ -68,10 +75,11 @@ class LayerList(NamedTuple):
 
 
 class DeviceLayers(NamedTuple):
-    """The layers of a device: its lists, and the sums by row."""
+    """The layers of a device: its lists, and the sums by row. `cautions` say what these do not tell, or leave out."""
 
     lists: tuple[LayerList, ...]
     sums: dict[LayerKey, LayerSum]
+    cautions: tuple[str, ...] = ()
 
 
 def sum_rows(
