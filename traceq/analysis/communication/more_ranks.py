@@ -1,7 +1,7 @@
 """Price collectives among another number of ranks, by latency and bandwidth of rings and trees.
 
 A ring moves its share of the message over the slowest link and hops from rank to rank; a tree of nodes hops as often as
-it is deep (Thakur et al., "Optimization of RecordedCollective Communication Operations in MPICH", 2005). Latencies are those by
+it is deep (Thakur et al., "Optimization of Collective Communication Operations in MPICH", 2005). Latencies are those by
 which NCCL chooses between the two (src/graph/tuning.cc).
 """
 
