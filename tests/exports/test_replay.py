@@ -352,6 +352,26 @@ def test_what_does_not_fit_is_cut_and_not_compared(harness):
     assert not elsewhere["comparable"]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_operator_of_a_batch_is_compiled(harness):
+    dynamo = pytest.importorskip("torch._dynamo")
+    shapes = ((4,), (4, 4), (2, 3, 4))
+    operators = [harness.Operator("aten::exp", "aten::exp", [harness.Tensor(shape)]) for shape in shapes]
+    few = settings(harness, variants=frozenset({"compiled"}))
+    with dynamo.config.patch(recompile_limit=1, fail_on_recompile_limit_hit=True):
+        for operator in operators:
+            recorded, compiled = harness.run_operator(operator, few)["variants"]
+            assert "failed" not in compiled
+            assert (recorded["variant"], compiled["variant"]) == ("recorded", "compiled")
+
+
+def test_an_empty_tensor_stays_empty(harness):
+    operator = harness.Operator("aten::relu", "aten::relu", [harness.Tensor((0, 4), (4, 1))], batch=(0,))
+    for cut in (1, 2):
+        assert harness.make_arguments(operator, settings(harness), cut)[0].shape == (0, 4)
+
+
 def test_memory_between_the_rows_of_a_view_counts(harness):
     operator = harness.Operator("aten::relu", "aten::relu", [harness.Tensor((2, 2), (1 << 40, 1))])
     with pytest.raises(ValueError, match=r"needs about 12288\.0 GiB"):

@@ -153,7 +153,7 @@ def make_arguments(operator: Operator, settings: Settings, cut: int) -> list[Any
         if not isinstance(spec, Tensor):
             return spec
         if is_batched:
-            spec = spec._replace(shape=(max(spec.shape[0] // cut, 1), *spec.shape[1:]))
+            spec = spec._replace(shape=(min(max(spec.shape[0] // cut, 1), spec.shape[0]), *spec.shape[1:]))
         # a number of Python among tensors
         on_host = wide and not spec.shape and spec.dtype in {"float64", "int64"}
         return make_tensor(spec, torch.device("cpu") if on_host else settings.device, settings.list_type or "float32")
@@ -394,6 +394,8 @@ def run_variant(operator: Operator, variant: Variant, settings: Settings, cut: i
         call = bind_call(operator, arguments)
         if variant.compiled:
             tunes = settings.device.type == "cuda" and any(word in operator.called for word in PRODUCTS)
+            # after eight compilations of one function PyTorch runs it as it is, and all operators are called by one
+            torch.compiler.reset()
             call = torch.compile(call, dynamic=False, mode="max-autotune-no-cudagraphs" if tunes else "default")
         begin = time.perf_counter()
         result = list_tensors(call())
