@@ -72,7 +72,7 @@ class NumberStyle(NamedTuple):
         if self.has_comma_decimals:
             bare = bare.translate(_SWAPPED)
         if "," in bare and not _GROUPED.fullmatch(bare):
-            raise ValueError(f"{text!r} is no number of this file's locale")
+            raise ValueError(f"{text!r} is not written as numbers of this file's locale are")
         value = float(bare.replace(",", ""))
         if not math.isfinite(value):
             raise ValueError(f"{text!r} is not finite")

@@ -88,7 +88,7 @@ class ServerRecording(msgspec.Struct, frozen=True):
 def read_recording(connection: duckdb.DuckDBPyConnection, trace_id: int) -> ServerRecording:
     """Return the trace's serving steps, and the requests of the log that says most: of a server rather than of a client."""
     rows = ask(connection, statement("runs/sql/served_step.sql"), trace_id=trace_id)
-    told = [row for row in rows if _is_told(row)]
+    told = [row for row in rows if _has_batch(row)]
     steps = tuple(
         StepRecord(
             row["begin_ts"],
@@ -115,7 +115,7 @@ def read_recording(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Serv
     )
 
 
-def _is_told(row: Mapping[str, Any]) -> bool:
+def _has_batch(row: Mapping[str, Any]) -> bool:
     """Return whether a step says how many tokens of prompts it computes, and how many requests decode."""
     tokens, decoding = row["prefill_tokens"], row["decode_requests"]
     if tokens is None or decoding is None:
