@@ -30,7 +30,7 @@ def replace_data(harness: str, data: str) -> str:
 
 
 def format_text(text: str) -> str:
-    """Return a text of a trace as source text in ASCII; what could steer the terminal that it is printed on, is escaped."""
+    """Return a text of a trace as source text in ASCII; escape what could steer a terminal."""
     return json.dumps(printable(text), ensure_ascii=False).encode("ascii", "backslashreplace").decode()
 
 
