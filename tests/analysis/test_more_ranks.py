@@ -110,3 +110,13 @@ def test_bounds_are_in_order_and_more_ranks_take_no_less(op, first, more, dur, b
     found = price(one, ranks, ranks * 2**more, Fabric(8, 100.0, 25.0))
     assert 0 <= found.low <= found.likely <= found.high
     assert found.likely >= 1 - 1e-9
+
+
+def test_one_rank_alone_tells_nothing_of_the_links():
+    alone = make_collective("broadcast", size=1)
+    # 100 MB at 100 GB/s
+    assert price(alone, 1, 2).low == pytest.approx((MS + 6_600 + 600) / (2 * MS), rel=0.01)
+    assert price(alone, 1, 1) == (1, 1, 1)
+    with pytest.raises(NeedsBandwidth) as error:
+        price(alone, 1, 2, Fabric(8, None, None))
+    assert error.value.option == "link"

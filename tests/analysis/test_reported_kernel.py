@@ -49,6 +49,16 @@ def test_names_of_tools_have_a_word_and_a_template(name, word, template):
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["a" + "<" * 200_000 + ">" * 200_000, "a" + " " * 200_000 + "<b", "a<" * 100_000, "a<" + "b" * 200_000 + ">"],
+)
+def test_a_name_without_end_has_its_word_at_once(name):
+    # by patterns that look behind every bracket and blank these take minutes
+    assert kernel_word(name) == "a"
+    assert (template_of_kernel(name) is None) == (name[1] == " ")
+
+
+@pytest.mark.parametrize(
     ("one", "other", "is_same"),
     [
         (FILL, FILL, True),

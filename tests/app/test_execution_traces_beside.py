@@ -70,6 +70,21 @@ def test_one_of_another_process_is_not_joined(recorded, tmp_path):
     assert "record both at once" in text
 
 
+def test_one_of_another_run_whose_numbers_coincide_is_not_joined(recorded, tmp_path):
+    # some neighbours have the same name, and alone would be joined
+    trace, executed = recorded
+    whole = json.loads(executed.read_text())
+    for node in whole["nodes"]:
+        for attribute in node["attrs"]:
+            if attribute["name"] == "rf_id" and attribute["value"]:
+                attribute["value"] += 1
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(whole))
+    ((severity, text),), stored = notes(trace, tmp_path / "t.duckdb", other)
+    assert (severity, stored) == ("data_loss", 0)
+    assert "0 of" in text
+
+
 def test_one_that_is_cut_is_refused(recorded, tmp_path):
     trace, executed = recorded
     cut = tmp_path / "cut.json"

@@ -101,6 +101,25 @@ def test_launches_of_no_kernel_of_the_trace_are_said(made, tmp_path):
     assert [row[1:3] for row in notes(folder, path)] == [("kernel_report", 2), ("kernel_report_not_matched", 2)]
 
 
+@pytest.mark.parametrize(("capability", "is_known"), [("9.0", True), ("3.5", False)])
+def test_a_report_of_another_gpu_is_no_evidence(made, tmp_path, capability, is_known):
+    folder, _ = made
+    lines = (folder / "ncu.csv").read_text().splitlines()
+    header, units, *rows = lines[1:]
+    added = [f'"CC",{header}', f'"",{units}', *(f'"{capability}",{row}' for row in rows)]
+    (tmp_path / "ncu.csv").write_text("\n".join(added) + "\n")
+    target = tmp_path / "beside.duckdb"
+    ingest(TRACE, target, logs=[tmp_path / "ncu.csv"])
+    with duckdb.connect(str(target), read_only=True) as db:
+        assert db.execute("select count(*) > 0 from reported_kernel").fetchone() == (is_known,)
+        other = db.execute("select count, text from import_note where code = 'kernel_report_of_another_gpu'").fetchall()
+    said = (
+        "launches in reports of kernel profilers that ran on a GPU of another compute capability than the trace's (9.0):"
+        " they are matched with no kernel"
+    )
+    assert other == ([] if is_known else [(1, said)])
+
+
 def test_the_section_and_the_json_say_what_the_report_says(made):
     folder, name = made
     page = run("report", TRACE, "--with", folder / "ncu.csv", "--full")

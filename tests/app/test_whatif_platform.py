@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from test_whatif import trace_text
 
 import traceq
+from traceq.app.whatif_platform_request import PlatformRequest
 from traceq.cli import main
+from traceq.errors import WrongUse
 from traceq.loading.ingest import ingest as load
 
 US = 1_000
@@ -156,6 +158,21 @@ def test_what_cannot_be_asked_says_the_way_out(made, database, arguments, messag
     result = command(made / f"{database}.duckdb", *arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("figures", "message"),
+    [
+        ({"network": float("nan")}, "--network nan: give GB/s"),
+        ({"network": float("inf")}, "--network inf: give GB/s"),
+        ({"link": -1.0}, "--link -1: give GB/s"),
+        ({"ranks": 0}, "--ranks 0: give at least 1"),
+        ({"ranks_per_node": 0}, "--ranks-per-node 0: give at least 1"),
+    ],
+)
+def test_figures_that_no_job_has_are_refused(figures, message):
+    with pytest.raises(WrongUse, match=message):
+        PlatformRequest(**{"ranks": 8, **figures}).check_figures()
 
 
 def test_a_trace_without_steps_cannot_be_told(made, tmp_path):

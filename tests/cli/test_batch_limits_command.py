@@ -75,6 +75,26 @@ def test_a_trace_without_a_server_cannot_tell(tradeoff, folder):
     assert "What would tell: record a server whose steps are annotated" in text
 
 
+def test_damaged_numbers_take_no_hours(tradeoff, folder):
+    """One request of a billion tokens, and one step of a billion requests."""
+    spans = (folder / "spans.jsonl").read_text()
+    damaged = spans.replace(
+        'completion_tokens", "value": {"intValue": "96"}', 'completion_tokens", "value": {"intValue": "1000000000"}', 1
+    )
+    assert damaged != spans
+    (folder / "damaged.jsonl").write_text(damaged)
+    trace = (folder / "trace.json").read_text()
+    (folder / "damaged.json").write_text(trace.replace("generation_11(11)", "generation_1000000000(1000000000)", 1))
+    found = {}
+    for source in ("trace.json", "damaged.json"):
+        result = tradeoff(
+            source, "--with", "damaged.jsonl", "--batched-tokens", "256", "--no-cache", "--format", "json"
+        )
+        found[source] = json.loads(result.output)
+        assert (found[source]["requests"], found[source]["requests_left_out"]) == (59, 1)
+    assert found["damaged.json"]["steps"] == found["trace.json"]["steps"] - 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [

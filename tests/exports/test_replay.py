@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from traceq.exports.replay import script as script_module
 from traceq.exports.replay.arguments import RecordedInputs, RecordedTensor, read_arguments
-from traceq.exports.replay.collectives import RecordedCollective, check_replayable, name_kind, write_collectives
+from traceq.exports.replay.collectives import CollectiveCalls, check_replayable, name_kind, write_collectives
 from traceq.exports.replay.plan import RecordedOperator, plan_replay
 from traceq.exports.replay.script import write_script
 
@@ -149,12 +150,58 @@ def test_the_script_has_the_operator_as_data():
         "        least_ns=2_000,\n"
         "        on_gpu=True,\n"
         '        device="NVIDIA H100",\n'
-        '        kernels=("gemm\\"\\"\\"\\n",),\n'
+        '        kernels=("gemm\\"\\"\\"\\\\n",),\n'
         "        flops=1_228_800,\n"
         "        ceiling_ns=300,\n"
         "    ),\n"
     )
     compile(text, "replay.py", "exec")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "-" * 100_000 + "1",
+        "[" * 100_000,
+        "(" * 150 + "1" + ")" * 150,
+        "[" + "9" * 4000 + "]",
+        "9" * 5000,
+        "__import__('os').system('true')",
+        '1)"]; raise SystemExit #',
+        "\U0001f600\x00\n",
+    ],
+)
+def test_a_setting_of_a_hostile_trace_is_data_and_never_runs(setting):
+    text = write_script([plan_replay(recorded("aten::mul", [[4], []], ["float", "Scalar"], None, ["", setting]))])
+    data = text.partition("OPERATORS: list[Operator] = ")[2].partition("\n\nPRODUCTS")[0].rpartition("]")[0] + "]"
+    calls = {node.func.id for node in ast.walk(ast.parse(data)) if isinstance(node, ast.Call)}
+    assert calls <= {"Operator", "Tensor", "float"}
+
+
+def test_shapes_nested_without_end_are_no_shapes():
+    inputs = RecordedInputs("[" * 100_000 + "]" * 100_000, '["float"]', None, None)
+    with pytest.raises(ValueError, match="no shapes of its inputs"):
+        read_arguments(inputs)
+
+
+@pytest.mark.parametrize(
+    ("dims", "types"), [([[4, 4], [4]], ["float", "long"]), ([[4, 4], [], [2]], ["float", "long", "long"])]
+)
+def test_bags_without_offsets_or_with_one_index_are_written(dims, types):
+    assert "_embedding_bag" in write_script(
+        [plan_replay(recorded("aten::_embedding_bag", dims, types, None, [""] * 3))]
+    )
+
+
+def test_texts_of_the_trace_do_not_steer_the_terminal_and_can_be_printed_on_it(tmp_path):
+    hostile = 'k\x1b]0;x\x07"\n\U0001f600\u202e'
+    operator = recorded("aten::relu", [[4]], ["float"], [[1]], [""], kernels=(hostile,), device=hostile)
+    script = tmp_path / "replay.py"
+    script.write_text(write_script([plan_replay(operator)]), "ascii")
+    assert load(script).OPERATORS[0].kernels == ('k\\x1b]0;x\\x07"\\n\U0001f600\\u202e',)
+    written = write_collectives([collective(name=hostile, device=hostile)])
+    assert written.isascii()
+    assert "\x1b" not in written
 
 
 def test_attention_and_norm_of_one_library_run_through_the_function_that_picks_one():
@@ -305,6 +352,42 @@ def test_what_does_not_fit_is_cut_and_not_compared(harness):
     assert not elsewhere["comparable"]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_operator_of_a_batch_is_compiled(harness):
+    dynamo = pytest.importorskip("torch._dynamo")
+    shapes = ((4,), (4, 4), (2, 3, 4))
+    operators = [harness.Operator("aten::exp", "aten::exp", [harness.Tensor(shape)]) for shape in shapes]
+    few = settings(harness, variants=frozenset({"compiled"}))
+    with dynamo.config.patch(recompile_limit=1, fail_on_recompile_limit_hit=True):
+        for operator in operators:
+            recorded, compiled = harness.run_operator(operator, few)["variants"]
+            assert "failed" not in compiled
+            assert (recorded["variant"], compiled["variant"]) == ("recorded", "compiled")
+
+
+def test_an_empty_tensor_stays_empty(harness):
+    operator = harness.Operator("aten::relu", "aten::relu", [harness.Tensor((0, 4), (4, 1))], batch=(0,))
+    for cut in (1, 2):
+        assert harness.make_arguments(operator, settings(harness), cut)[0].shape == (0, 4)
+
+
+def test_memory_between_the_rows_of_a_view_counts(harness):
+    operator = harness.Operator("aten::relu", "aten::relu", [harness.Tensor((2, 2), (1 << 40, 1))])
+    with pytest.raises(ValueError, match=r"needs about 12288\.0 GiB"):
+        harness.run_operator(operator, settings(harness))
+
+
+def test_infinite_and_complex_results_are_compared(harness):
+    inf = float("inf")
+    reference = [torch.tensor([1.0, 2.0, inf])]
+    assert harness.measure_difference([torch.tensor([1.0, 2.5, inf])], reference) == 0.25
+    assert harness.measure_difference([torch.tensor([1.0, inf, inf])], reference) == inf
+    assert harness.measure_difference([torch.tensor([1.0, 2.0, -inf])], reference) == inf
+    assert harness.measure_difference([torch.tensor([1 + 4j])], [torch.tensor([1 + 2j])]) > 0.5
+    assert harness.measure_difference([torch.tensor([inf])], [torch.tensor([inf])]) == 0
+
+
 def test_arguments_that_no_overload_takes_are_said(harness):
     with pytest.raises(ValueError, match=r"has no aten::mm with these arguments: float32 \(2,\)"):
         harness.find_overload("aten::mm", [torch.ones(2)])
@@ -330,7 +413,7 @@ def test_wrong_use_of_the_script_is_said(harness, capsys, arguments, message):
 
 
 def collective(**changes):
-    known = RecordedCollective(
+    known = CollectiveCalls(
         *(
             "t.json",
             "nccl:all_reduce",

@@ -6,10 +6,12 @@ import json
 
 import pytest
 from executed_programs import PROGRAMS, depend_by_bytes, record
+from hypothesis import given
+from hypothesis import strategies as st
 
 from traceq.errors import UnusableTrace
-from traceq.importers.execution_trace.dependencies import find_dependencies
-from traceq.importers.execution_trace.reading import is_execution_trace, read_execution_trace
+from traceq.importers.execution_trace.dependencies import WrittenStorages, find_dependencies
+from traceq.importers.execution_trace.reading import TensorUse, is_execution_trace, read_execution_trace
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -67,6 +69,41 @@ def test_the_outermost_that_has_ended_has_written(tmp_path):
         # of another thread
         node(6, "aten::add", 9, BINARY, [(2, 0, 8), (3, 0, 8)], [(4, 0, 8)], thread=2),
     ) == ["4 <- 2 read 32", "5 <- 2 read 32", "6 <- 2 read 32", "6 <- 4 read 32"]  # fmt: skip
+
+
+RANGE = st.tuples(st.integers(0, 12), st.integers(0, 6))
+
+
+@given(writes=st.lists(RANGE), reading=RANGE)
+def test_the_last_writers_are_those_of_every_byte(writes, reading):
+    storages, last = WrittenStorages(), {}
+    for writer, (begin, size) in enumerate(writes):
+        storages.add_write(writer, TensorUse(1, begin, begin + size, size))
+        last |= dict.fromkeys(range(begin, begin + size), writer)
+    begin, size = reading
+    expected = {last[byte] for byte in range(begin, begin + size) if byte in last}
+    if size:
+        assert storages.find_writers(TensorUse(1, begin, begin + size, size)) == expected
+    assert storages.find_writers(TensorUse(2, 0, 99, 99)) == set()
+
+
+def test_a_buffer_of_many_parts_takes_no_quadratic_time():
+    # with a list of all writes, made anew for each, this takes an hour
+    storages = WrittenStorages()
+    for writer in range(50_000):
+        storages.add_write(writer, TensorUse(1, 8 * writer, 8 * writer + 8, 8))
+    assert storages.find_writers(TensorUse(1, 80, 100, 20)) == {10, 11, 12}
+
+
+def test_of_two_threads_the_later_end_has_written_last(tmp_path):
+    # thread 2 appears first, and its operator ends last
+    schema = "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"
+    assert depend(
+        tmp_path / "et.json",
+        node(3, "aten::add_", 1, schema, [(5, 0, 8)], thread=1),
+        node(2, "aten::add_", 1, schema, [(5, 0, 8)], thread=2),
+        node(4, "aten::add", 1, BINARY, [(5, 0, 8)], [(6, 0, 8)], thread=3),
+    ) == ["4 <- 2 read 32"]  # fmt: skip
 
 
 def test_memory_that_is_given_again_is_another(tmp_path):

@@ -21,7 +21,7 @@ from importers.kernel_report_samples import (
 
 from traceq.errors import UnknownFormat, UnusableTrace
 from traceq.importers.kernel_reports import find_kernel_reports, is_kernel_report, read_kernel_report
-from traceq.importers.kernel_reports.cells import CellAmount, NumberStyle
+from traceq.importers.kernel_reports.cells import CellAmount, NumberStyle, read_size
 
 # What a metric fills, and what of its unit is one: read by hand from the manuals of each year.
 COLUMNS = {
@@ -238,6 +238,21 @@ def test_decimal_commas_of_one_number_tell_the_others():
     assert [style.read_number("1.234"), style.read_number("63,42")] == [1234, 63.42]
     assert style.read_amount(CellAmount("63,42", "%", "share")) == pytest.approx(0.6342)
     assert NumberStyle.of_cells(["1,234", "63.42"]).read_number("1,234") == 1234
+
+
+def test_one_damaged_number_does_not_turn_the_others():
+    style = NumberStyle.of_cells(["1,000.50", "20.25", "1,23", "7.5"])
+    assert style.read_number("1,000.50") == 1000.5
+    assert style.read_number("12,34,567") == 1234567
+    for text, has_comma_decimals in (("1,23", False), ("1.234,5", False), ("1,000.50", True), ("12.50", True)):
+        with pytest.raises(ValueError, match="locale"):
+            NumberStyle(has_comma_decimals).read_number(text)
+
+
+def test_a_size_that_no_launch_has_is_none():
+    assert read_size("(256, 1, 1)") == (256, 1, 1)
+    assert read_size(f"({'9' * 5000}, 1, 1)") is None
+    assert read_size("(\u0663, 1, 1)") is None
 
 
 @pytest.mark.parametrize(

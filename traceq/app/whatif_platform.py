@@ -94,6 +94,7 @@ def whatif_platform(
     """
     if request.gpu is None and request.ranks is None:
         raise WrongUse("Give --gpu NAME, --ranks N, or both.")
+    request.check_figures()
     host = request.parse_host_factor()
     with open_source(source, "replayed", read) as connection:
         return run_interruptibly(connection, lambda: _predict_steps(connection, request, host, trace, rank))

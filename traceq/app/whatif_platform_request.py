@@ -33,6 +33,15 @@ class PlatformRequest(NamedTuple):
     network: float | None = None
     ranks_per_node: int = _RANKS_PER_NODE
 
+    def check_figures(self) -> None:
+        """Raise WrongUse for bandwidths and numbers of ranks that no job has."""
+        for option, bandwidth in (("link", self.link), ("network", self.network)):
+            if bandwidth is not None and not (isfinite(bandwidth) and bandwidth > 0):
+                raise WrongUse(f"--{option} {bandwidth:g}: give GB/s per rank and direction, as 50.")
+        for option, number in (("ranks", self.ranks), ("ranks-per-node", self.ranks_per_node)):
+            if number is not None and number < 1:
+                raise WrongUse(f"--{option} {number}: give at least 1.")
+
     def parse_host_factor(self) -> FactorRange:
         """Return the factor of the host's time. Raises WrongUse for a text that is neither LOW-HIGH nor one number.
 

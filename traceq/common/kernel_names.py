@@ -7,9 +7,11 @@ from functools import cache
 
 # The beginning of a longer name finds the kernel as well.
 LONGEST_WORD = 100
+# Those of templates of templates have thousands of characters. What is behind these is not looked at.
+_LONGEST_NAME = 1 << 13
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|<?unnamed>::|_GLOBAL__N_\w*::")
-_SUFFIX = re.compile(r"\s*(\[clone [^\]]*\]|\(\.kd\)|\.kd)\s*$")
+_SUFFIX = re.compile(r"(\[clone [^\]]*\]|\(\.kd\)|\.kd)$")
 _SCOPE = re.compile(r"[A-Za-z_]\w*::")
 _CAST = re.compile(r"\([\w:<> ]*\)(?=-?\d)")
 _NUMBER = re.compile(r"(?<![\w.])(\d+)[uUlL]+\b")
@@ -30,7 +32,7 @@ def kernel_word(name: str) -> str | None:
 
 def function_of_kernel(name: str) -> str | None:
     """Return the kernel's name without namespaces, templates and arguments; None if the rest is no identifier."""
-    bare = _ANONYMOUS.sub("", _SUFFIX.sub("", name))
+    bare = _bare_name(name)
     head = _without_brackets(bare).partition("(")[0]
     word = head.split()[-1].split("::")[-1] if head.split() else ""
     if (begin := _MANGLED.match(word)) is not None:
@@ -38,11 +40,23 @@ def function_of_kernel(name: str) -> str | None:
     return word if _WORD.fullmatch(word) else None
 
 
+def _bare_name(name: str) -> str:
+    """Return the name without anonymous namespaces and what compilers append."""
+    return _ANONYMOUS.sub("", _SUFFIX.sub("", name[:_LONGEST_NAME].rstrip()).rstrip())
+
+
 def _without_brackets(name: str) -> str:
     """Return the name without template arguments in <>; it ends at a < that is never closed."""
-    while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
-        name = shorter
-    return name.partition("<")[0]
+    kept: list[str] = []
+    begins: list[int] = []
+    for letter in name:
+        if letter == "<":
+            begins.append(len(kept))
+        if letter == ">" and begins:
+            del kept[begins.pop() :]
+        else:
+            kept.append(letter)
+    return "".join(kept[: begins[0]] if begins else kept)
 
 
 def _last_name(mangled: str, at: int) -> str | None:
@@ -60,7 +74,7 @@ def template_of_kernel(name: str) -> str | None:
 
     Without namespaces, blanks and casts of numbers, and truth as 1 and 0. The closing > is missing from a name that was cut.
     """
-    bare = _ANONYMOUS.sub("", _SUFFIX.sub("", name))
+    bare = _bare_name(name)
     word = function_of_kernel(name)
     if word is None or _MANGLED.match(bare):
         return None

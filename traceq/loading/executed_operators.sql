@@ -1,5 +1,6 @@
 -- Operators of an execution trace (_executed_node) that are in the staged trace: by the number that the profiler gives them as well, and
--- the name, in process $pid (NULL: any); and the dependencies (_executed_edge) between two of them.
+-- the name, in process $pid (NULL: any); and the dependencies (_executed_edge) between two of them. Numbers begin anew in each run and
+-- so do those of processes in containers: where fewer than half of the operators with the same number have the same name, none is.
 create or replace temp table _executed_operator as
 with
 recorded as (
@@ -11,12 +12,20 @@ recorded as (
     from staging.cpu_slice as c
     inner join staging.thread as t using (thread_id)
     where c.kind = 'op' and ($pid::bigint is null or t.pid is null or t.pid = $pid)
+),
+
+numbered as (
+    select n.node, r.slice_id, r.name = n.name as is_same from _executed_node as n inner join recorded as r on r.record_id = n.record_id
+),
+
+agreement as (
+    select count(distinct node) filter (is_same) * 2 >= count(distinct node) as is_one_run from numbered
 )
 
-select n.node, min(r.slice_id) as slice_id
-from _executed_node as n
-inner join recorded as r on r.record_id = n.record_id and r.name = n.name
-group by n.node
+select node, min(slice_id) as slice_id
+from numbered
+where is_same and (select is_one_run from agreement)
+group by node
 having count(*) = 1;
 
 create or replace temp table _executed_dependency as

@@ -1,7 +1,7 @@
 """Price collectives among another number of ranks, by latency and bandwidth of rings and trees.
 
 A ring moves its share of the message over the slowest link and hops from rank to rank; a tree of nodes hops as often as
-it is deep (Thakur et al., "Optimization of RecordedCollective Communication Operations in MPICH", 2005). Latencies are those by
+it is deep (Thakur et al., "Optimization of Collective Communication Operations in MPICH", 2005). Latencies are those by
 which NCCL chooses between the two (src/graph/tuning.cc).
 """
 
@@ -174,6 +174,9 @@ def _price_transfer(op: str, bytes_: int, moved: float, now: _Placed, then: _Pla
         return FactorRange(1, 1, 1)
     if then.ranks <= 1 or not moved:
         return FactorRange(0, 0, 0)
+    if now.ranks <= 1:
+        # alone it sent nothing: the recorded time tells nothing of the links
+        return FactorRange(*(time / moved for time in _require_model(op, bytes_, then)))
     grown = _scale_recorded(op, moved, now, then)
     if (then.nodes > 1) == (now.nodes > 1):
         # an unknown part of it may have been waiting for ranks: then only what the model adds comes on top
@@ -181,13 +184,19 @@ def _price_transfer(op: str, bytes_: int, moved: float, now: _Placed, then: _Pla
         added = 0.0 if first is None or second is None else max(second.low - first.low, 0.0)
         times = FactorRange(min(grown.low, moved + added), grown.likely, grown.high)
     else:
-        model = _model_time(op, bytes_, then)
-        if model is None:
-            raise NeedsBandwidth("network" if then.nodes > 1 else "link", then.ranks, then.nodes)
+        model = _require_model(op, bytes_, then)
         # what is slower than its links now will hardly be faster on more nodes
         slower = grown if then.nodes > 1 else model
         times = FactorRange(model.low, max(model.likely, slower.likely), max(model.high, slower.high))
     return FactorRange(*(time / moved for time in times))
+
+
+def _require_model(op: str, bytes_: int, group: _Placed) -> FactorRange:
+    """Return the time of a collective by the model, ns. Raises NeedsBandwidth where a bandwidth has to be given."""
+    model = _model_time(op, bytes_, group)
+    if model is None:
+        raise NeedsBandwidth("network" if group.nodes > 1 else "link", group.ranks, group.nodes)
+    return model
 
 
 def _scale_recorded(op: str, moved: float, now: _Placed, then: _Placed) -> FactorRange:

@@ -49,11 +49,19 @@ def match_reports(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         " from gpu_slice where trace_id = $1 and kind = 'kernel' order by all",
         [trace_id],
     ).fetchall()
-    reports = connection.execute(
-        "select report_id, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, blocks, threads_per_block"
-        " from kernel_report where trace_id = $1 order by report_id",
+    every_report = connection.execute(
+        "select report_id, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, blocks, threads_per_block,"
+        " compute_capability from kernel_report where trace_id = $1 order by report_id",
         [trace_id],
     ).fetchall()
+    capabilities = {
+        capability
+        for (capability,) in connection.execute(
+            "select compute_capability from device where trace_id = $1", [trace_id]
+        ).fetchall()
+    }
+    reports = [row[:-1] for row in every_report if not _is_of_another_gpu(row[-1], capabilities)]
+    _note_other_gpus(connection, trace_id, len(every_report) - len(reports), capabilities)
     found = find_matches(
         [TraceKernel(name, tuple(size)) for name, *size in kernels],
         [ReportRow(number, kernel, tuple(rest[:6]), rest[6], rest[7]) for number, kernel, *rest in reports],
@@ -74,6 +82,28 @@ def match_reports(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     connection.register("_rows", pa.table(columns))
     connection.execute("insert into reported_kernel by name from _rows")
     connection.unregister("_rows")
+
+
+def _is_of_another_gpu(capability: str | None, capabilities: set[str | None]) -> bool:
+    """Return whether a report's compute capability is none of those of the trace's GPUs, all of which are known."""
+    return capability is not None and bool(capabilities) and not {capability, None} & capabilities
+
+
+def _note_other_gpus(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, launches: int, capabilities: set[str | None]
+) -> None:
+    """Insert a note on the launches in reports that another model of GPU ran, which say nothing of the trace's kernels."""
+    if not launches:
+        return
+    text = (
+        "launches in reports of kernel profilers that ran on a GPU of another compute capability than the trace's"
+        f" ({', '.join(sorted(filter(None, capabilities)))}): they are matched with no kernel"
+    )
+    connection.execute(
+        "insert into import_note by name select $trace_id as trace_id, 'data_loss' as severity,"
+        " 'kernel_report_of_another_gpu' as code, $count as count, $text as text",
+        {"trace_id": trace_id, "count": launches, "text": text},
+    )
 
 
 def _note_others(
@@ -121,8 +151,13 @@ def _match_alike(kernels: Sequence[TraceKernel], reports: Sequence[ReportRow]) -
         sizes_of[kernel.name].add(kernel.size)
     pairs: defaultdict[tuple[TraceKernel, int], list[tuple[ReportRow, str]]] = defaultdict(list)
     meant: defaultdict[ReportRow, set[str]] = defaultdict(set)
+    of_size: defaultdict[_Size, list[ReportRow]] = defaultdict(list)
+    for report in reports:
+        of_size[report.size if None not in report.size else ()].append(report)
     for kernel in kernels:
-        for report in reports:
+        # those of another size cannot be meant where both are known
+        candidates = reports if None in kernel.size else sorted(of_size.get(kernel.size, []) + of_size.get((), []))
+        for report in candidates:
             matched_by = _compare_sizes(kernel, report, is_only_size=len(sizes_of[kernel.name]) == 1)
             if matched_by is not None and are_same_kernel(kernel.name, report.kernel):
                 rank = _rank_names(kernel.name, report.kernel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from math import isfinite, prod
 from types import EllipsisType
 from typing import NamedTuple
@@ -30,6 +31,10 @@ ELEMENT_TYPES = {
     "long": "int64",
     "long int": "int64",
 }
+
+# A setting, or a list of them. Nothing else is parsed: brackets in brackets would exhaust the parser's stack.
+_VALUE = r"-?[\w.]+(?:[-+]\d+)?"
+_SETTING = re.compile(rf"{_VALUE}|\[(?:{_VALUE}(?:, *{_VALUE})*)?\]")
 
 # More elements than any memory holds are a damaged record.
 _MOST_ELEMENTS = 1 << 44
@@ -92,7 +97,7 @@ def _read_list(text: str | None) -> list[object] | None:
     """Return the JSON list, None without one."""
     try:
         value = json.loads(text) if text else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, list) else None
 
@@ -137,7 +142,7 @@ def _read_setting(text: str) -> Setting:
     if not text:
         return None
     try:
-        value = ast.literal_eval(text)
+        value = ast.literal_eval(text) if _SETTING.fullmatch(text) else None
     except (ValueError, SyntaxError):
         value = None
     if isinstance(value, bool | int | float) or (isinstance(value, list) and all(map(_is_number, value))):
@@ -149,4 +154,4 @@ def _read_setting(text: str) -> Setting:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, bool | int | float) and isfinite(value)
+    return isinstance(value, int) or (isinstance(value, float) and isfinite(value))

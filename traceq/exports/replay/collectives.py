@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.exports.replay.arguments import ELEMENT_TYPES
-from traceq.exports.replay.script import replace_data
+from traceq.exports.replay.script import format_text, replace_data
 
 if TYPE_CHECKING:
     import duckdb
@@ -100,20 +99,20 @@ def _format_collective(collective: CollectiveCalls) -> str:
     out = out or {"all_gather": into * ranks, "reduce_scatter": into // max(ranks, 1)}.get(str(kind), into)
     reduction = (collective.reduction or "SUM").upper()
     fields: dict[str, Any] = {
-        "name": json.dumps(collective.name),
-        "kind": json.dumps(kind),
-        "dtype": json.dumps(_TYPES[(collective.dtype or "").casefold().removeprefix("c10::")]),
+        "name": format_text(collective.name),
+        "kind": format_text(str(kind)),
+        "dtype": format_text(_TYPES[(collective.dtype or "").casefold().removeprefix("c10::")]),
         "in_elements": f"{into:_}",
         "out_elements": f"{out:_}",
         "ranks": ranks,
-        "reduction": json.dumps(reduction if reduction in _REDUCTIONS else "SUM"),
-        "trace": json.dumps(collective.trace),
+        "reduction": format_text(reduction if reduction in _REDUCTIONS else "SUM"),
+        "trace": format_text(collective.trace),
         "step": collective.step,
         "calls": collective.calls,
         "median_ns": f"{collective.median_dur:_}",
         "least_ns": f"{collective.least_dur:_}",
         "on_gpu": collective.on_gpu,
-        "device": None if collective.device is None else json.dumps(collective.device),
+        "device": None if collective.device is None else format_text(collective.device),
     }
     lines = "".join(f"        {name}={value},\n" for name, value in fields.items())
     return f"    CollectiveCall(\n{lines}    ),\n"

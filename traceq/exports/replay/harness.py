@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import os
 import statistics
 import sys
@@ -152,7 +153,7 @@ def make_arguments(operator: Operator, settings: Settings, cut: int) -> list[Any
         if not isinstance(spec, Tensor):
             return spec
         if is_batched:
-            spec = spec._replace(shape=(max(spec.shape[0] // cut, 1), *spec.shape[1:]))
+            spec = spec._replace(shape=(min(max(spec.shape[0] // cut, 1), spec.shape[0]), *spec.shape[1:]))
         # a number of Python among tensors
         on_host = wide and not spec.shape and spec.dtype in {"float64", "int64"}
         return make_tensor(spec, torch.device("cpu") if on_host else settings.device, settings.list_type or "float32")
@@ -167,10 +168,16 @@ def make_tensor(spec: Tensor, device: torch.device, list_type: str) -> torch.Ten
     """Return a tensor of the recorded shape, strides and type."""
     dtype = getattr(torch, spec.dtype or list_type)
     strides = spec.strides if spec.strides is not None else torch.empty(spec.shape, device="meta").stride()
-    reach = (
-        1 + sum((size - 1) * step for size, step in zip(spec.shape, strides, strict=True)) if 0 not in spec.shape else 0
-    )
-    return torch.as_strided(make_values(spec, reach, dtype, device), spec.shape, strides)
+    return torch.as_strided(make_values(spec, count_storage(spec), dtype, device), spec.shape, strides)
+
+
+def count_storage(spec: Tensor) -> int:
+    """Return how many elements lie in memory from the first one of a tensor to its last."""
+    if 0 in spec.shape:
+        return 0
+    if spec.strides is None:
+        return math.prod(spec.shape)
+    return 1 + sum((size - 1) * step for size, step in zip(spec.shape, spec.strides, strict=True))
 
 
 def make_values(spec: Tensor, number: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
@@ -387,6 +394,8 @@ def run_variant(operator: Operator, variant: Variant, settings: Settings, cut: i
         call = bind_call(operator, arguments)
         if variant.compiled:
             tunes = settings.device.type == "cuda" and any(word in operator.called for word in PRODUCTS)
+            # after eight compilations of one function PyTorch runs it as it is, and all operators are called by one
+            torch.compiler.reset()
             call = torch.compile(call, dynamic=False, mode="max-autotune-no-cudagraphs" if tunes else "default")
         begin = time.perf_counter()
         result = list_tensors(call())
@@ -482,19 +491,23 @@ def measure_difference(result: Sequence[torch.Tensor], reference: Sequence[torch
         return None
     worst = 0.0
     # places of equal values, as those of the largest ones, may differ
-    has_values = any(tensor.is_floating_point() for tensor in reference)
+    has_values = any(tensor.is_floating_point() or tensor.is_complex() for tensor in reference)
     for found, expected in zip(result, reference, strict=True):
-        if has_values and not expected.is_floating_point():
+        if has_values and not expected.is_floating_point() and not expected.is_complex():
             continue
         if found.ndim != expected.ndim or any(a < b for a, b in zip(found.shape, expected.shape, strict=True)):
             return None
-        part = found[tuple(slice(size) for size in expected.shape)].double()
-        whole = expected.double()
-        largest = whole.abs().nan_to_num().max().item() if whole.numel() else 0.0
-        apart = (part - whole).abs().nan_to_num(nan=0.0, posinf=0.0).max().item() if whole.numel() else 0.0
-        if not torch.equal(part.isnan(), whole.isnan()):
+        wide = torch.complex128 if expected.is_complex() else torch.float64
+        part = found[tuple(slice(size) for size in expected.shape)].to(wide)
+        whole = expected.to(wide)
+        finite = whole.isfinite()
+        others = part[~finite].nan_to_num(), whole[~finite].nan_to_num()
+        if not torch.equal(part.isfinite(), finite) or not torch.equal(*others):
             return float("inf")
-        worst = max(worst, apart / largest if largest else apart)
+        if finite.any():
+            largest = whole[finite].abs().max().item()
+            apart = (part - whole)[finite].abs().max().item()
+            worst = max(worst, apart / largest if largest else apart)
     return worst
 
 
@@ -505,9 +518,7 @@ def count_bytes(operator: Operator, cut: int) -> int:
         for tensor in spec if isinstance(spec, list) else [spec]:
             if isinstance(tensor, Tensor):
                 size = getattr(torch, tensor.dtype or "float32").itemsize
-                elements = 1
-                for length in tensor.shape:
-                    elements *= length
+                elements = max(math.prod(tensor.shape), count_storage(tensor))
                 total += elements * size // (cut if place in operator.batch else 1)
     return 3 * max(total, (operator.bytes or 0) // cut)
 
@@ -606,7 +617,8 @@ def describe_times(
     if reference is not None and timed is not reference and not is_random:
         difference = measure_difference(timed.result, reference.result)
     types = [tensor.dtype for tensor in timed.result]
-    tolerance = max((TOLERANCE.get(dtype, 0.1) for dtype in types if dtype.is_floating_point), default=0.0)
+    parts = [dtype.to_real() if dtype.is_complex else dtype for dtype in types]
+    tolerance = max((TOLERANCE.get(dtype, 0.1) for dtype in parts if dtype.is_floating_point), default=0.0)
     ceiling = operator.ceiling_ns if comparable and operator.on_gpu else None
     return {
         "variant": variant.name,
@@ -803,7 +815,7 @@ def run_script(arguments: Sequence[str] | None = None) -> int:
     for operator in OPERATORS if parsed.only is None else [OPERATORS[parsed.only - 1]]:
         try:
             found = run_operator(operator, settings)
-        except (ValueError, RuntimeError, AttributeError) as error:
+        except Exception as error:  # a damaged record fails in any way, and others of the batch may run
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             print(f"{operator.name}: cannot run on {settings.device}: {reason}", file=sys.stderr)
             status = 1

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 
+from traceq.common.text import printable
 from traceq.exports.replay.arguments import Argument, RecordedTensor, Setting
 from traceq.exports.replay.plan import ReplayPlan
 from traceq.exports.replay.values import is_tensor
@@ -28,6 +29,11 @@ def replace_data(harness: str, data: str) -> str:
     return before + data + rest.partition(_END)[2]
 
 
+def format_text(text: str) -> str:
+    """Return a text of a trace as source text in ASCII; escape what could steer a terminal."""
+    return json.dumps(printable(text), ensure_ascii=False).encode("ascii", "backslashreplace").decode()
+
+
 def _format_operator(plan: ReplayPlan) -> str:
     """Return the operator as source text, a field a line; fields that say nothing are left out."""
     recorded = plan.recorded
@@ -36,26 +42,26 @@ def _format_operator(plan: ReplayPlan) -> str:
         "gradient": None if plan.gradient is None else _format_argument(plan.gradient),
         "wanted": _format_numbers(plan.wanted),
         "batch": _format_numbers(plan.batch),
-        "trace": json.dumps(recorded.trace),
+        "trace": format_text(recorded.trace),
         "step": _format_number(recorded.step),
         "calls": _format_number(recorded.calls),
         "median_ns": _format_number(recorded.median_dur),
         "least_ns": _format_number(recorded.least_dur),
         "on_gpu": "True" if recorded.kernels else None,
-        "device": None if recorded.device is None else json.dumps(recorded.device),
+        "device": None if recorded.device is None else format_text(recorded.device),
         "kernels": _format_texts(recorded.kernels[:_MOST_KERNELS]),
         "flops": _format_number(recorded.flops),
         "bytes": _format_number(recorded.bytes),
         "ceiling_ns": _format_number(recorded.ceiling_dur),
         "reachable_ns": _format_number(recorded.reachable_dur),
-        "ceiling_limit": None if recorded.ceiling_limit is None else json.dumps(recorded.ceiling_limit),
+        "ceiling_limit": None if recorded.ceiling_limit is None else format_text(recorded.ceiling_limit),
         "assumed": _format_texts(plan.assumed),
     }
     lines = "".join(f"        {name}={text},\n" for name, text in fields.items() if text is not None)
     return (
         "    Operator(\n"
-        f"        name={json.dumps(recorded.name)},\n"
-        f"        called={json.dumps(plan.called)},\n"
+        f"        name={format_text(recorded.name)},\n"
+        f"        called={format_text(plan.called)},\n"
         f"        arguments=[\n{arguments}        ],\n"
         f"{lines}    ),\n"
     )
@@ -75,9 +81,9 @@ def _format_argument(argument: Argument) -> str:
 
 def _format_tensor(tensor: RecordedTensor) -> str:
     """Return a tensor as source text."""
-    parts = [repr(tensor.shape), repr(tensor.strides), "None" if tensor.dtype is None else json.dumps(tensor.dtype)]
+    parts = [repr(tensor.shape), repr(tensor.strides), "None" if tensor.dtype is None else format_text(tensor.dtype)]
     if tensor.fill != "positive" or tensor.high:
-        parts.append(json.dumps(tensor.fill))
+        parts.append(format_text(tensor.fill))
     if tensor.high:
         parts.append(str(tensor.high))
     return f"Tensor({', '.join(parts)})"
@@ -89,7 +95,7 @@ def _format_setting(value: Setting) -> str:
         return "..."
     if isinstance(value, float) and not isfinite(value):
         return f'float("{value}")'
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+    return format_text(value) if isinstance(value, str) else repr(value)
 
 
 def _format_number(value: int | None) -> str | None:
@@ -104,4 +110,4 @@ def _format_numbers(values: Sequence[int]) -> str | None:
 
 def _format_texts(values: Sequence[str]) -> str | None:
     """Return texts as the source text of a tuple; None without any."""
-    return f"({', '.join(map(json.dumps, values))},)" if values else None
+    return f"({', '.join(map(format_text, values))},)" if values else None

@@ -72,8 +72,8 @@ def fill_tensors(name: str, arguments: list[Argument]) -> list[Argument]:
         high = arguments[number] if number < len(arguments) else None
         arguments = _fill_indices(arguments, place, high if type(high) is int and high > 0 else 0)
     if name in _BAGS:
-        indices, offsets = (arguments[place] for place in _BAGS[name])
-        if is_tensor(indices) and is_tensor(offsets):
+        indices, offsets = (arguments[place] if place < len(arguments) else None for place in _BAGS[name])
+        if is_tensor(indices) and indices.shape and is_tensor(offsets):
             arguments = [*arguments]
             arguments[_BAGS[name][1]] = offsets._replace(fill="offsets", high=indices.shape[0])
     return [_fill_argument(name, argument) for argument in arguments]

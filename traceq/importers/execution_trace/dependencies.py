@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -24,43 +25,56 @@ class TensorDependency(NamedTuple):
     size: int
 
 
-class _Write(NamedTuple):
-    node: int
-    begin: int
-    end: int
-
-
 class _OpenNode(NamedTuple):
     node: int
     place: int
     written: frozenset[TensorUse]
 
 
-class _Storages:
+class _WrittenBytes(NamedTuple):
+    """The ranges of bytes of a storage that were written, disjoint and in their order, with the node that wrote each last."""
+
+    begins: list[int]
+    ends: list[int]
+    nodes: list[int]
+
+    def find_overlap(self, use: TensorUse) -> slice:
+        """Return the places of the ranges that share bytes with the tensor."""
+        return slice(bisect_right(self.ends, use.begin), bisect_left(self.begins, use.end))
+
+    def add_range(self, node: int, use: TensorUse) -> None:
+        """Note that the node wrote these bytes; of ranges that they cut, what lies outside stays."""
+        overlap = self.find_overlap(use)
+        ranges = [(use.begin, use.end, node)]
+        if overlap.start < overlap.stop:
+            first, last = overlap.start, overlap.stop - 1
+            if self.begins[first] < use.begin:
+                ranges.insert(0, (self.begins[first], use.begin, self.nodes[first]))
+            if self.ends[last] > use.end:
+                ranges.append((use.end, self.ends[last], self.nodes[last]))
+        for values, added in zip(self, zip(*ranges, strict=True), strict=True):
+            values[overlap] = added
+
+
+class WrittenStorages:
     """The last writers of the bytes of every storage."""
 
     def __init__(self) -> None:
-        self._writes: dict[int, list[_Write]] = defaultdict(list)
+        self._written: dict[int, _WrittenBytes] = {}
 
     def renew_storage(self, storage: int) -> None:
         """Note that the id names other memory from now on, which nobody has written."""
-        self._writes.pop(storage, None)
+        self._written.pop(storage, None)
 
     def add_write(self, node: int, use: TensorUse) -> None:
         """Note that the node wrote these bytes; what others wrote there no longer counts."""
-        kept = [
-            _Write(one.node, begin, end)
-            for one in self._writes[use.storage]
-            for begin, end in ((one.begin, min(one.end, use.begin)), (max(one.begin, use.end), one.end))
-            if begin < end
-        ]
-        self._writes[use.storage] = [*kept, _Write(node, use.begin, use.end)]
+        if use.begin < use.end:
+            self._written.setdefault(use.storage, _WrittenBytes([], [], [])).add_range(node, use)
 
-    def find_writers(self, use: TensorUse) -> Iterator[int]:
-        """Yield the nodes whose bytes the tensor covers."""
-        for one in self._writes[use.storage]:
-            if one.begin < use.end and one.end > use.begin:
-                yield one.node
+    def find_writers(self, use: TensorUse) -> set[int]:
+        """Return the nodes whose bytes the tensor covers."""
+        written = self._written.get(use.storage)
+        return set() if written is None else set(written.nodes[written.find_overlap(use)])
 
 
 def find_dependencies(trace: ExecutionTrace) -> list[TensorDependency]:
@@ -71,17 +85,21 @@ def find_dependencies(trace: ExecutionTrace) -> list[TensorDependency]:
     storage that was freed may be given again: a result that is no view is in new memory. Nodes are written as they end, which
     tells of two threads what had ended.
     """
-    storages = _Storages()
+    storages = WrittenStorages()
     open_nodes: dict[int, list[_OpenNode]] = defaultdict(list)
     found: dict[tuple[int, int], TensorDependency] = {}
     for operator in trace.operators:
+        ended: list[_OpenNode] = []
         for thread, stack in open_nodes.items():
             while stack and (
                 stack[-1].node != operator.parent if thread == operator.thread else stack[-1].place < operator.place
             ):
-                ended = stack.pop()
-                for use in ended.written:
-                    storages.add_write(ended.node, use)
+                ended.append(stack.pop())
+        for one in sorted(ended, key=lambda node: node.place):
+            for use in one.written:
+                storages.add_write(one.node, use)
+        if ended:
+            open_nodes = defaultdict(list, {thread: stack for thread, stack in open_nodes.items() if stack})
         written = frozenset[TensorUse]()
         if operator.schema:
             changed = _find_changed(operator)
@@ -97,7 +115,9 @@ def find_dependencies(trace: ExecutionTrace) -> list[TensorDependency]:
     return sorted(found.values())
 
 
-def _list_waits(storages: _Storages, operator: ExecutedOperator, changed: frozenset[int]) -> Iterator[TensorDependency]:
+def _list_waits(
+    storages: WrittenStorages, operator: ExecutedOperator, changed: frozenset[int]
+) -> Iterator[TensorDependency]:
     """Yield what each different tensor among the arguments waits for."""
     seen = set[TensorUse]()
     for place, uses in enumerate(operator.arguments):
@@ -105,7 +125,7 @@ def _list_waits(storages: _Storages, operator: ExecutedOperator, changed: frozen
             if use in seen:
                 continue
             seen.add(use)
-            for writer in sorted(set(storages.find_writers(use))):
+            for writer in sorted(storages.find_writers(use)):
                 yield TensorDependency(operator.node, writer, "update" if place in changed else "read", use.size)
 
 

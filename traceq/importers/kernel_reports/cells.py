@@ -13,11 +13,18 @@ Kind = Literal["share", "time", "bytes", "clock", "number"]
 
 _HEAD = 1 << 18
 _MOST_HEAD_LINES = 5000
+# Launches have at most 2^31 blocks.
+_MOST_SIZE_DIGITS = 10
 _UNREADABLE = "(cut)"
 _LINE_END = re.compile("\r\n|\n|\r")
 _EMPTY = frozenset(("", "n/a", "na", "nan", "-nan", "inf", "-inf", "none", "null"))
 # 1.234,5 and 12,5: a comma before one or two, or more than three digits groups nothing.
 _COMMA_DECIMAL = re.compile(r"-?\d{1,3}(\.\d{3})+,\d+|-?\d+,(\d{1,2}|\d{4,})")
+# 1,234.5 and 12.5 the other way round.
+_POINT_DECIMAL = re.compile(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d+\.(\d{1,2}|\d{4,})")
+# Digits in groups of three, of two as well where lakhs are counted.
+_GROUPED = re.compile(r"-?\d{1,3}(,\d{2,3})*,\d{3}(\.\d*)?")
+_SWAPPED = str.maketrans(",.", ".,")
 _BLANKS = str.maketrans("", "", " \u00a0\u202f'\u2019")
 # What the first unit is in the second: ns, bytes and Hz. Prefixes are of ten, as Nsight Compute writes them.
 _FACTORS: dict[str, dict[str, float]] = {
@@ -50,16 +57,23 @@ class NumberStyle(NamedTuple):
 
     @classmethod
     def of_cells(cls, texts: Iterable[str]) -> NumberStyle:
-        """Return the style that the numbers show: one of them tells."""
-        return cls(any(_COMMA_DECIMAL.fullmatch(text.translate(_BLANKS)) for text in texts))
+        """Return the style that most of those numbers show that show one."""
+        votes = 0
+        for text in texts:
+            bare = text.translate(_BLANKS)
+            votes += bool(_COMMA_DECIMAL.fullmatch(bare)) - bool(_POINT_DECIMAL.fullmatch(bare))
+        return cls(votes > 0)
 
     def read_number(self, text: str) -> float | None:
         """Return the number, None for what says that there is none. Raises ValueError for other text."""
         bare = text.translate(_BLANKS)
         if bare.lower() in _EMPTY:
             return None
-        grouping, decimal = (".", ",") if self.has_comma_decimals else (",", ".")
-        value = float(bare.replace(grouping, "").replace(decimal, "."))
+        if self.has_comma_decimals:
+            bare = bare.translate(_SWAPPED)
+        if "," in bare and not _GROUPED.fullmatch(bare):
+            raise ValueError(f"{text!r} is not written as numbers of this file's locale are")
+        value = float(bare.replace(",", ""))
         if not math.isfinite(value):
             raise ValueError(f"{text!r} is not finite")
         return value
@@ -141,7 +155,7 @@ def _is_cut(line: str) -> bool:
 
 def read_size(text: str) -> tuple[int, int, int] | None:
     """Return the three numbers of a grid or block, as in (256, 1, 1); None where there are not three."""
-    match [int(number) for number in re.findall(r"\d+", text)]:
+    match [int(number) for number in re.findall(r"[0-9]+", text) if len(number) <= _MOST_SIZE_DIGITS]:
         case [x, y, z]:
             return (x, y, z)
         case _:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 # Of those before and after the capture; more change percentiles by little, and each limit is scheduled some fifteen times.
 _MOST_OUTSIDE = 500
+
+
+# A step that says more is damaged: no server computes as many requests or tokens at a time.
+_MOST_REQUESTS = 1 << 17
+_MOST_TOKENS = 1 << 24
 
 
 class StepRecord(NamedTuple):
@@ -82,7 +88,7 @@ class ServerRecording(msgspec.Struct, frozen=True):
 def read_recording(connection: duckdb.DuckDBPyConnection, trace_id: int) -> ServerRecording:
     """Return the trace's serving steps, and the requests of the log that says most: of a server rather than of a client."""
     rows = ask(connection, statement("runs/sql/served_step.sql"), trace_id=trace_id)
-    told = [row for row in rows if row["prefill_tokens"] is not None and row["decode_requests"] is not None]
+    told = [row for row in rows if _has_batch(row)]
     steps = tuple(
         StepRecord(
             row["begin_ts"],
@@ -107,6 +113,14 @@ def read_recording(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Serv
         log_file=logged[0]["file"] if jobs else None,
         other_requests=others,
     )
+
+
+def _has_batch(row: Mapping[str, Any]) -> bool:
+    """Return whether a step says how many tokens of prompts it computes, and how many requests decode."""
+    tokens, decoding = row["prefill_tokens"], row["decode_requests"]
+    if tokens is None or decoding is None:
+        return False
+    return bool(tokens <= _MOST_TOKENS and max(decoding, row["prefill_requests"] or 0) <= _MOST_REQUESTS)
 
 
 def _take_near(logged: list[dict[str, object]], steps: tuple[StepRecord, ...]) -> tuple[list[RequestJob], int]:

@@ -1,9 +1,10 @@
--- The requests of the log with most that can be scheduled anew (a server's rather than a client's), in order of arrival.
+-- The requests of the log with most that can be scheduled anew (a server's rather than a client's), in order of arrival. More tokens
+-- than any model's context holds are a damaged record, which would take hours to schedule.
 with
 told as (
     select
         *,
-        status = 'ok' and arrival_ts is not null and prompt_tokens is not null and output_tokens > 0 as is_usable
+        status = 'ok' and arrival_ts is not null and prompt_tokens <= 16777216 and output_tokens between 1 and 1048576 as is_usable
     from request
     where trace_id = $trace_id
 ),
