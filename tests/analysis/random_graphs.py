@@ -60,6 +60,7 @@ def random_graphs(draw):
         lane=lane, gap=draw_times(count), call=draw_times(count), lead=draw_times(count), mark=marks, marked_by_slice=by_slice,
         waits=waits, tail=draw_lag(len(edges)), paces=paces, event=event.astype(np.int64), stream_of=stream,
         before=previous_with_key(stream), engine=engine, awaited=awaited, is_graph=np.zeros(size, dtype=bool),
+        uses_tensor=np.zeros(size, dtype=bool),
         launch=draw_lag(size), stream=draw_lag(size), awaiting=draw_lag(size), dur=draw_times(size),
         category=np.zeros(size, dtype=np.int64), ends_on_gpu=False, span=0.0,
     )  # fmt: skip

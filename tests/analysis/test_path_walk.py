@@ -41,6 +41,7 @@ def draw_recording(draw):
         waits=graph.waits._replace(had_to=(graph.waits.kind != NONE) & draw_some(count, st.booleans()).astype(bool)),
         launch=graph.launch._replace(usual=lags),
         is_graph=draw_some(size, st.booleans()).astype(bool),
+        uses_tensor=draw_some(size, st.booleans()).astype(bool),
         ends_on_gpu=draw(st.booleans()),
     )
     events = SimpleNamespace(

@@ -39,7 +39,7 @@ def test_a_wrong_name_says_what_is_close(traceq):
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert (
         outcome.stderr
-        == "traceq: error: no table or view is called 'kernels'; did you mean: kernel, graph_kernel, compiled_kernel?\n"
+        == "traceq: error: no table or view is called 'kernels'; did you mean: kernel, kernel_stall, graph_kernel?\n"
     )
 
 

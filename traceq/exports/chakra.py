@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import duckdb
 import msgspec
 
 from traceq.common.text import printable
 from traceq.common.version import __version__
 from traceq.database import sql
 from traceq.exports.protobuf import encode_message, encode_number, encode_varint, pack_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
 
 # The version of the layout that feeders check.
 _LAYOUT = "0.0.4"

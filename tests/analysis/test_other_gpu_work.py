@@ -128,7 +128,9 @@ def test_of_a_collective_only_the_transfer_changes():
 def make_cost(m, n, k):
     sizes = (1, m, n, k)
     bytes_ = 2 * (m * k + k * n + m * n)
-    return CostedSignature(7, "matmul", "matmul", "bf16", 2 * m * n * k, bytes_, None, *sizes, None, None, None, None)
+    return CostedSignature(
+        7, "matmul", "matmul", "bf16", 2 * m * n * k, bytes_, None, *sizes, None, None, None, None, None
+    )
 
 
 @pytest.mark.parametrize(
