@@ -81,7 +81,11 @@ def from_node_to_node(recorded, graph):  # noqa: C901, PLR0915 - the two kinds o
         for edge, others, lags in (
             ("stream", graph.before, graph.stream.usual),
             ("copy_engine", graph.engine, np.zeros(len(ts))),
-            ("graph" if graph.is_graph[one] else "event", graph.awaited, graph.awaiting.usual),
+            (
+                "tensor" if graph.uses_tensor[one] else "graph" if graph.is_graph[one] else "event",
+                graph.awaited,
+                graph.awaiting.usual,
+            ),
         ):
             other = int(others[one])
             if other >= 0 and (ts_end[other] <= begin + 1_000 or (edge == "stream" and ts[other] < begin)):
