@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from builder import TraceBuilder
+
+from traceq.analysis.replay.counterfactual import ReplayChange
+from traceq.analysis.replay.whatif import what_if
+from traceq.database.connect import connect
 
 # How long the kernel takes whose result another stream uses, by step: no two halves of the steps agree.
 LENGTHS = (20_000, 44_000, 26_000, 40_000, 20_000, 48_000)
@@ -10,7 +16,10 @@ LENGTHS = (20_000, 44_000, 26_000, 40_000, 20_000, 48_000)
 
 def two_streams(*, known):
     """Steps in which an operator on stream 20 starts 2 us after the one on stream 7 whose result it uses has ended."""
-    trace = TraceBuilder()
+    return add_steps(TraceBuilder(), known=known).fill_all()
+
+
+def add_steps(trace, *, known):
     trace.add("device", device=0, name="NVIDIA H100 80GB HBM3", source="trace")
     at = 0
     for number, length in enumerate(LENGTHS):
@@ -24,7 +33,7 @@ def two_streams(*, known):
         if known:
             trace.add("operator_dependency", slice_id=second, source_id=first, kind="read", size=4)
         at = done + 8_000
-    return trace.fill_all()
+    return trace
 
 
 def test_a_kernel_waits_for_what_its_operator_uses():
@@ -39,3 +48,18 @@ def test_the_replay_knows_when_it_starts():
     # the recorded lag behind its launch is that of the other steps
     without = float(two_streams(known=False).text("select max(error) from replay_step"))
     assert without > 0.03
+
+
+def test_a_question_reads_the_dependencies_of_its_own_trace(tmp_path):
+    """Slices of several traces have the same ids."""
+    several = add_steps(TraceBuilder(), known=False)
+    add_steps(several.other_rank(), known=True)
+    half = [ReplayChange("scale", "compute", 0.5)]
+    several.build(tmp_path)
+    together = []
+    for trace_id in (1, 2):
+        with closing(connect(tmp_path / "trace.duckdb")) as connection:
+            together.append(what_if(connection, trace_id, half))
+    alone = [what_if(two_streams(known=known)._connection, 1, half) for known in (False, True)]
+    assert [one.after_ns for one in together] == [one.after_ns for one in alone]
+    assert alone[0].after_ns != alone[1].after_ns

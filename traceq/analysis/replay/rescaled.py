@@ -10,10 +10,8 @@ from msgspec.structs import replace
 from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.replay.counterfactual import ReplayChange, Scenario, apply_change
 from traceq.analysis.replay.critical_path import find_critical_path
-from traceq.analysis.replay.replayed import read_world
 from traceq.analysis.replay.savings import ReplayAccuracy, marks_of, measure_accuracy, sum_unexplained
-from traceq.analysis.replay.too_large import TooLarge
-from traceq.analysis.replay.whatif import A_LITTLE, NO_TIME, NothingToReplay, ReplayLimit, order_limits, show_one_trace
+from traceq.analysis.replay.whatif import A_LITTLE, NO_TIME, ReplayLimit, order_limits, read_one_world
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,13 +53,7 @@ def replay_rescaled(
 
     Raises NothingToReplay without counted steps. The connection gets temp views that hide other traces: open it for this.
     """
-    show_one_trace(connection, trace_id)
-    try:
-        world = read_world(connection)
-    except TooLarge as error:
-        raise NothingToReplay(str(error)) from error
-    if world is None:
-        raise NothingToReplay("the trace has no counted steps, so nothing can be replayed")
+    world = read_one_world(connection, trace_id)
     scenarios = [world.baseline, *(_rescale_weights(world, one) for one in times)]
     likely = scenarios[2]
     names = [name for name in CATEGORIES if name not in NO_TIME]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _READ = (
     "cpu_slice", "gpu_slice", "thread", "thread_state", "cpu_sample", "host_name", "synchronization", "cuda_event",
     "stream_wait", "step", "idle_gap", "idle_gap_cause", "idle_piece", "time_ledger", "data_fetch",
-    "collective_slice", "host_stall", "stall_cost", "critical_path",
+    "collective_slice", "host_stall", "stall_cost", "critical_path", "operator_dependency",
 )  # fmt: skip
 # Temp tables that other analyses make on their way, and the file in which each is defined.
 _DEFINED_IN = {
@@ -113,11 +113,10 @@ class ReplayAnswer(NamedTuple):
     limits: tuple[ReplayLimit, ...]
 
 
-def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Sequence[ReplayChange]) -> ReplayAnswer:
-    """Replay the counted steps of a trace with all of `changes`, one after another.
+def read_one_world(connection: duckdb.DuckDBPyConnection, trace_id: int) -> ReplayWorld:
+    """Hide the other traces of the database behind temp views, and read what a replay of this one needs.
 
-    Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views
-    that hide the other traces of the database: open a connection for this call alone.
+    Raises NothingToReplay without counted steps, and for a trace that is too large.
     """
     show_one_trace(connection, trace_id)
     try:
@@ -126,6 +125,16 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
         raise NothingToReplay(str(error)) from error
     if world is None:
         raise NothingToReplay("the trace has no counted steps, so nothing can be replayed")
+    return world
+
+
+def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Sequence[ReplayChange]) -> ReplayAnswer:
+    """Replay the counted steps of a trace with all of `changes`, one after another.
+
+    Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views
+    that hide the other traces of the database: open a connection for this call alone.
+    """
+    world = read_one_world(connection, trace_id)
     after = world.baseline
     found = []
     for change in changes:
