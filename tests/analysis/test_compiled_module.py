@@ -84,7 +84,7 @@ def test_kernels_have_the_module_of_their_call():
 
 
 def test_modules_and_layers_have_the_time_of_compiled_kernels_and_sums_are_those_of_kernels():
-    """What is computed for two layers at once is in neither, and counts once."""
+    """Count a kernel that computes for two layers at once in neither, and once in all."""
     forward, backward = make_graph("f1forward"), make_graph("f2backward")
     done = run_steps(forward, backward).fill_all(graphs=[forward, backward])
     assert (
@@ -118,7 +118,7 @@ layers.2 annotation 12 60 60"""
 
 
 def test_modules_around_the_graph_are_around_those_within_it():
-    """Where a program compiles each block by itself, frames tell which block it is."""
+    """Take the block from Python frames, for a program that compiles each block by itself."""
     graph = make_graph("f1forward", layers=1)
     trace = run_steps(graph)
     trace.cpu("python", "nn.Module: Net_0", 50, 1000)

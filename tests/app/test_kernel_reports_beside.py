@@ -200,7 +200,7 @@ def test_the_commands_of_rocprof_compute_write_a_folder_for_each_kernel():
 
 
 def judged(tmp_path, memory, rules=(), stalled=0.6, tool="ncu", blocks=8):
-    """What is said of the kernel `mine`, which takes 600 of 1,000 ns of each step, with a report on a launch of it."""
+    """Judge a trace whose kernel `mine` takes 600 of 1,000 ns of each step, with a report on a launch of it."""
     trace = TraceBuilder()
     size = {"grid_x": 8, "grid_y": 1, "grid_z": 1, "block_x": 128, "block_y": 1, "block_z": 1}
     for start in (0, 1000, 2000):

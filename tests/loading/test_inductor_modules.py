@@ -53,7 +53,7 @@ CODE = """\
 
 
 def test_nodes_are_in_the_modules_of_their_parameters_and_others_in_what_is_around():
-    """What comes between layers is in none of them; the weight that two modules share tells nothing."""
+    """Put nodes between layers into none of them; take no module from a weight that two modules share."""
     assert {node: "/".join(module) for node, module in read_parameters(DYNAMO).items()} == {
         "x": "",
         "linear": "layers.0/up_proj",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from raw_chrome import load, to_nanoseconds
-from trace_files import SHARED
+from trace_files import SHARED, mark_slow
 
 
 class Layers(NamedTuple):
@@ -131,16 +131,8 @@ def total(kernels):
     return sum(kernel.dur for kernel in kernels)
 
 
-def marked_slow(names):
-    """Return the names as parameters: what is not read every day is slow."""
-    return [
-        name if any(word in name for word in EVERY_DAY) else pytest.param(name, marks=pytest.mark.slow)
-        for name in names
-    ]
-
-
 @pytest.mark.skipif(not SHARED.exists(), reason="the folder shared is not beside the checkout")
-@pytest.mark.parametrize("name", marked_slow(MODELS))
+@pytest.mark.parametrize("name", mark_slow(MODELS, EVERY_DAY))
 def test_layers_are_those_of_the_model_with_all_their_products(databases, name):
     kernels, connection = read_kernels(SHARED / name), databases(SHARED / name)
     runs = list(find_runs(kernels, MODELS[name]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from trace_files import SHARED
+from trace_files import SHARED, mark_slow
 
 from traceq.analysis.layers.layer import prepare_tables, read_steps
 from traceq.analysis.layers.ordered import sum_ordered
@@ -86,8 +86,7 @@ needs_traces = pytest.mark.skipif(not SHARED.exists(), reason="the folder shared
 
 def every(names):
     """Parametrize a test by traces, of which those that are not read every day are slow."""
-    marks = {name: () if name in EVERY_DAY else pytest.mark.slow for name in names}
-    return pytest.mark.parametrize("name", [pytest.param(name, marks=mark) for name, mark in marks.items()])
+    return pytest.mark.parametrize("name", mark_slow(names, EVERY_DAY))
 
 
 @needs_traces

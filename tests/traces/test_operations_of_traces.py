@@ -11,7 +11,7 @@ from math import prod
 
 import pytest
 from raw_chrome import load, to_nanoseconds
-from trace_files import SHARED
+from trace_files import SHARED, mark_slow
 
 # TFLOP/s, dense: data sheets of A100 SXM and H100 SXM. Kernels of type float in these traces use no tensor cores.
 A100 = {"c10::Half": 312}
@@ -37,11 +37,6 @@ order by s.step
 """
 
 needs_traces = pytest.mark.skipif(not SHARED.exists(), reason="the folder shared is not beside the checkout")
-
-
-def marked_slow(names):
-    """Return the names as parameters: what is not read every day is slow."""
-    return [name if name in EVERY_DAY else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def count_product(dims, _settings):
@@ -103,7 +98,7 @@ def list_steps(events):
 
 
 @needs_traces
-@pytest.mark.parametrize("name", marked_slow([*TRACES, *UNMARKED]))
+@pytest.mark.parametrize("name", mark_slow([*TRACES, *UNMARKED], EVERY_DAY))
 def test_operations_are_those_of_the_recorded_shapes(databases, name):
     counted = Counter()
     for _, kind, flops, _ in count_operators(SHARED / name):
@@ -113,7 +108,7 @@ def test_operations_are_those_of_the_recorded_shapes(databases, name):
 
 
 @needs_traces
-@pytest.mark.parametrize("name", marked_slow(TRACES))
+@pytest.mark.parametrize("name", mark_slow(TRACES, EVERY_DAY))
 def test_mfu_is_operations_over_the_peak_and_the_step(databases, name):
     operators, peaks = count_operators(SHARED / name), TRACES[name]
     expected = []

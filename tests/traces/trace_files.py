@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import raw_chrome
@@ -36,6 +38,14 @@ def parametrize_paths(paths: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "path", paths or [absent], ids=[strip_container(path) for path in paths] or ["absent"]
     )
+
+
+def mark_slow(names: Iterable[str], every_day: Sequence[str]) -> list[Any]:
+    """Return the names as parameters: those in which no text of `every_day` stands are slow."""
+    return [
+        name if any(word in name for word in every_day) else pytest.param(name, marks=pytest.mark.slow)
+        for name in names
+    ]
 
 
 @functools.cache
